@@ -1,4 +1,4 @@
-# What to type every day. Thin on purpose: CMake builds, tools/ holds the scripts, CMakePresets.json the kinds of build.
+# Everyday commands. Thin on purpose: CMake builds, tools/ has the scripts, CMakePresets.json the build types.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo build test check asan tsan bench format lint install deb tarball clean packages packages-test packages-deb
@@ -9,7 +9,7 @@ SEED ?= 4
 PREFIX ?= /usr/local
 HEARTH := build/release/bin/hearth
 
-# A user without a home can still build: the compiler cache then lies in the build folder.
+# A user without a home directory can still build: the compiler cache is in the build folder then.
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export CCACHE_DIR ?= $(CURDIR)/build/ccache
 endif
@@ -69,6 +69,6 @@ packages-deb:
 packages-test:
 	@tools/install_packages.sh test
 
-# CMake runs again by itself when its files change; only the first time is ours.
+# CMake runs again by itself if its files change; only the first run is needed here.
 build/%/build.ninja:
 	cmake --preset $*

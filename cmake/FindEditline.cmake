@@ -1,4 +1,4 @@
-# libedit comes without a CMake package: the target Editline::edit.
+# Defines the target Editline::edit, because libedit has no CMake package.
 find_path(Editline_INCLUDE_DIR histedit.h)
 find_library(Editline_LIBRARY edit)
 include(FindPackageHandleStandardArgs)

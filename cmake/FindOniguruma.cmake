@@ -1,4 +1,4 @@
-# Oniguruma comes without a CMake package: the target Oniguruma::onig.
+# Defines the target Oniguruma::onig, because Oniguruma has no CMake package.
 find_path(Oniguruma_INCLUDE_DIR oniguruma.h)
 find_library(Oniguruma_LIBRARY onig)
 include(FindPackageHandleStandardArgs)

@@ -1,4 +1,4 @@
-# libwebp comes without a CMake package: the targets WebP::webp, WebP::demux and WebP::mux.
+# Defines the targets WebP::webp, WebP::demux and WebP::mux, because libwebp has no CMake package.
 find_path(WebP_INCLUDE_DIR webp/decode.h)
 find_library(WebP_webp_LIBRARY webp)
 find_library(WebP_demux_LIBRARY webpdemux)

@@ -1,6 +1,6 @@
-# Writes the commit of a source tree into a C++ source, which it leaves alone while the commit stays the same:
+# Writes the commit of a source tree into a C++ source, which is not touched while the commit stays the same:
 #   cmake -D SOURCE=… -D OUTPUT=… -P cmake/commit.cmake
-# Asks git; a tarball of `git archive` has the commit in cmake/commit.txt instead, and any other copy of the sources has none.
+# Queries git. A tarball of `git archive` has the commit in cmake/commit.txt instead, and other copies of the sources have none.
 set(commit "")
 find_program(GIT git)
 if(EXISTS ${SOURCE}/.git)

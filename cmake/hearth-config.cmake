@@ -14,8 +14,8 @@ find_dependency(Oniguruma)
 find_dependency(WebP)
 include(${CMAKE_CURRENT_LIST_DIR}/hearth-targets.cmake)
 
-# Where this hearth's assets are, for programs that are not installed beside them: a source for whatever links hearth::hearth, so that
-# the installed tree may stand anywhere.
+# The location of this hearth's assets, for programs that are not installed next to them: a source for targets that link hearth::hearth, so
+# that the installed tree can be moved.
 get_filename_component(hearth_ASSETS ${CMAKE_CURRENT_LIST_DIR}/../../../share/hearth ABSOLUTE)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/hearth-assets.cpp.in ${CMAKE_BINARY_DIR}/hearth-assets.cpp @ONLY)
 set_property(TARGET hearth::hearth APPEND PROPERTY INTERFACE_SOURCES ${CMAKE_BINARY_DIR}/hearth-assets.cpp)

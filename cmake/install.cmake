@@ -1,5 +1,5 @@
-# What an installed hearth consists of: the component `runtime` is the command with its assets, `development` the library. A user's
-# CMakeLists.txt says
+# The content of an installed hearth: the component `runtime` is the command with its assets, `development` the library. A user's
+# CMakeLists.txt contains
 #   find_package(hearth REQUIRED)
 #   target_link_libraries(my_program PRIVATE hearth::hearth)
 # and, for hearth/bench.h and hearth/plots.h, hearth::bench.
@@ -7,20 +7,20 @@ include(CMakePackageConfigHelpers)
 
 if(TARGET hearth)
   install(TARGETS hearth RUNTIME DESTINATION bin)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man1 DESTINATION share/man)  # src/cli/CMakeLists.txt writes these
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man1 DESTINATION share/man)  # written by src/cli/CMakeLists.txt
   install(FILES ${PROJECT_BINARY_DIR}/share/hearth DESTINATION share/bash-completion/completions)
   install(FILES ${PROJECT_BINARY_DIR}/share/_hearth DESTINATION share/zsh/site-functions)
   install(FILES ${PROJECT_BINARY_DIR}/share/hearth.fish DESTINATION share/fish/vendor_completions.d)
 endif()
 install(DIRECTORY include/hearth DESTINATION include COMPONENT development)
-install(DIRECTORY assets/ DESTINATION share/hearth)  # src/api/assets.cpp looks there
+install(DIRECTORY assets/ DESTINATION share/hearth)  # searched by src/api/assets.cpp
 file(GLOB configs CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src/models src/models/*/configs)
-foreach(folder IN LISTS configs)  # src/models/checkpoints.cpp looks there
+foreach(folder IN LISTS configs)  # searched by src/models/checkpoints.cpp
   get_filename_component(family ${folder} DIRECTORY)
   install(DIRECTORY src/models/${folder}/ DESTINATION share/hearth/configs/${family})
 endforeach()
 
-# hearth_api, hearth_bench and every folder below them.
+# hearth_api, hearth_bench and all folders below them.
 set(libraries hearth_api hearth_bench)
 set(seen "")
 while(libraries)

@@ -1,4 +1,4 @@
-# Read by CPack for each kind of package.
+# Read by CPack for each package format.
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_COMPONENTS_ALL runtime development)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

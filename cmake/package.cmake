@@ -3,8 +3,8 @@
 #   hearth-VERSION-linux-ARCH.tar.gz                            the command, which runs from any folder
 # The tarball also has the shared libraries that are not part of every system (component `bundle`), each with its license.
 
-# The command looks in lib/hearth first; only the tarball puts shared libraries there. An RPATH, unlike a RUNPATH, holds for the
-# libraries of libraries too.
+# The command searches lib/hearth first; only the tarball puts shared libraries there. Unlike a RUNPATH, an RPATH also applies to the
+# libraries of libraries.
 if(TARGET hearth)
   set_target_properties(hearth PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/hearth")
   target_link_options(hearth PRIVATE -Wl,--disable-new-dtags)
@@ -14,7 +14,7 @@ if(TARGET hearth)
     foreach(library IN LISTS libraries)
       file(INSTALL \"\${library}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/hearth\" FOLLOW_SYMLINK_CHAIN)
       file(REAL_PATH \"\${library}\" file)
-      string(REGEX REPLACE \"^/usr\" \"\" unmerged \"\${file}\")  # dpkg may know it by its name before /lib was /usr/lib
+      string(REGEX REPLACE \"^/usr\" \"\" unmerged \"\${file}\")  # dpkg may list it under its name before /lib became /usr/lib
       execute_process(COMMAND dpkg-query --search \"\${file}\" \"\${unmerged}\" OUTPUT_VARIABLE package ERROR_QUIET)
       string(REGEX REPLACE \":.*\" \"\" package \"\${package}\")
       file(INSTALL \"/usr/share/doc/\${package}/copyright\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/share/doc/\${package}\" FOLLOW_SYMLINK_CHAIN)
@@ -42,7 +42,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME hearth)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libhearth-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-# What hearth-config.cmake looks for. The assets are in the command's package.
+# Files that hearth-config.cmake needs. The assets are in the command's package.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "hearth (= ${PROJECT_VERSION}), libfmt-dev, libssl-dev, nlohmann-json3-dev, zlib1g-dev, libpng-dev, \
 libjpeg-dev, libicu-dev, libonig-dev, libwebp-dev")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Generates images and text with published checkpoints, on the CPU.\nA small demo model of each kind is included.")

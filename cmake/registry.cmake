@@ -1,6 +1,6 @@
-# Every folder that holds an entry.cpp is a family. hearth_registry(FILE ROOT …) writes the table of those below the roots, which is the
+# Every folder with an entry.cpp is a family. hearth_registry(FILE ROOT …) writes the table of those below the roots, which is the
 # definition of hearth::models::entries(), to FILE, and sets `families` to their names. A program that
-# compiles a table of its own has its families: the linker takes it before the library's.
+# compiles its own table has its own families: the linker prefers it to the library's.
 function(hearth_registry file)
   set(families "")
   set(declarations "")

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds and runs the tests of what has changed since the last commit, for every edit (`make check`); `make test` runs all of them.
-#   a source            the tests of its folder; of the command and the backends, those too that run them
+# Builds and runs the tests of everything that has changed since the last commit, for every edit (`make check`); `make test` runs all of them.
+#   a source            the tests of its folder; for the command and the backends, also those that run them
 #   a test              the suites in it
-#   a header            the tests of its folder, and of the folders that include it; of more than 4, the smoke test instead
-#   a document          its links; of README.md and docs/, its commands
-#   cmake/, tools/ …    what is installed; the smoke test
-# and lint each time. The smoke test is examples.minimal: the whole library, from a checkpoint to an image.
+#   a header            the tests of its folder and of the folders that include it; if these are more than 4, the smoke test instead
+#   a document          its links; for README.md and docs/, also its commands
+#   cmake/, tools/ …    the installed tree; the smoke test
+# Lint runs each time. The smoke test is examples.minimal, which runs the whole library from a checkpoint to an image.
 # Usage: tools/check.sh [JOBS]. Needs git and a configured build/release.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,14 +19,14 @@ changed=$({ git diff --name-only HEAD && git ls-files --others --exclude-standar
 programs=$(ninja -C $build -t targets all | sed -n 's|^bin/hearth_\([a-z0-9_]*\)_test: .*|\1|p')
 is_program() { printf '%s\n' "$programs" | grep -qx "$1"; }
 
-# FILE NAME, for each header that has changed and each test program that has, or tests a folder that has, an object that includes it.
+# FILE NAME, for each changed header and each test program with an object, of its own or of a tested folder, that includes it.
 headers=$(printf '%s\n' "$changed" | grep '\.\(h\|inl\)$' || true)
 reached=$([ -z "$headers" ] || ninja -C $build -t deps | awk -v root="$PWD/" -v headers="$headers" '
   BEGIN { count = split(headers, names, "\n"); for (i = 1; i <= count; ++i) wanted[root names[i]] = names[i] }
   /^[^ ]/ { program = match($1, /hearth_[a-z0-9_]*\.dir/) ? substr($1, RSTART + 7, RLENGTH - 11) : ""; sub(/_test$/, "", program) }
   /^ / && ($1 in wanted) && program != "" { print wanted[$1], program }' | LC_ALL=C sort -u)
 
-# The programs that the nearest CMakeLists.txt above a file makes.
+# The programs that the nearest CMakeLists.txt above a file builds.
 owners() {
   folder=$(dirname "$1")
   while [ ! -f "$folder/CMakeLists.txt" ]; do folder=$(dirname "$folder"); done
@@ -36,7 +36,7 @@ owners() {
 }
 
 patterns='^lint\.(rules|links)' targets= sources=
-# run FILE NAME [SUITES]: those tests, because of the file.
+# run FILE NAME [SUITES]: runs these tests because of the file.
 run() {
   echo "check: $1: $2${3:+ ($3)}"
   case " $targets " in *" hearth_$2_test "*) ;; *) targets="$targets hearth_$2_test" ;; esac

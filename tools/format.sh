@@ -1,8 +1,8 @@
 #!/bin/sh
-# clang-format over every source.
-#   tools/format.sh                  writes
+# Runs clang-format on every source.
+#   tools/format.sh                  formats in place
 #   tools/format.sh --check [FILE…]  changes nothing; fails and shows each line that is not formatted (the test lint.format)
-# Exit status 77 (ctest: skipped) without clang-format 14: other versions break lines elsewhere.
+# Exit status 77 (ctest: skipped) without clang-format 14, because other versions break lines differently.
 set -eu
 cd "$(dirname "$0")/.."
 

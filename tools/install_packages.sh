@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs what hearth needs from the distribution's packages: the one list, for people, for `make` and for CI.
+# Installs the distribution's packages that hearth needs. This is the only list, for people, `make` and CI.
 #   tools/install_packages.sh                to build
 #   tools/install_packages.sh test           to build and run every test
 #   tools/install_packages.sh deb            to build packages of hearth
-#   tools/install_packages.sh --list [test]  only prints the names
-# Needs root or a sudo that asks no password, and only when something is missing. Quick when nothing is.
+#   tools/install_packages.sh --list [test]  prints the names only
+# Needs root, or sudo without a password, but only if a package is missing. Fast if nothing is missing.
 set -eu
 
 build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libcurl4-openssl-dev libgtest-dev libbenchmark-dev"
@@ -32,7 +32,7 @@ fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install_packages: no apt here; install what Debian 12 calls: $wanted" >&2
-  exit 0  # they may be there: CMake names what it does not find
+  exit 0  # they may be installed in another way: CMake reports those that it does not find
 fi
 
 missing=
@@ -56,5 +56,5 @@ apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Ti
 install() { apt install -y --no-install-recommends $missing; }
 
 echo "install_packages: installing$missing"
-# Old lists name versions that the mirror has dropped, and a fresh machine has none: then update once and try again.
+# Old lists name versions that the mirror has dropped, and a fresh machine has no lists: then it updates once and retries.
 install || { apt update && install; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the Markdown files (the test lint.links): every relative link names a file that exists, every anchor a heading in it, and
-# every path in `backquotes` that begins with a folder of the repository exists. Prints FILE:LINE: LINK, and fails. Needs only a shell and awk.
+# every path in `backquotes` that starts with a folder of the repository exists. Prints FILE:LINE: LINK, and fails. Needs only a shell and awk.
 set -eu
 cd "$(dirname "$0")/.."
 files=$(find . \( -path ./.git -o -path ./build \) -prune -o -name '*.md' -print | sed 's|^\./||' | LC_ALL=C sort)

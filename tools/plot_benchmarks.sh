@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes docs/benchmarks.svg from docs/benchmarks.tsv. With --check (the test docs.benchmarks) it compares instead: the committed plot is
-# what this script makes, and each row of the table repeats a row of docs/performance.md. Needs only a shell and awk.
+# Writes docs/benchmarks.svg from docs/benchmarks.tsv. With --check (the test docs.benchmarks) it compares instead: the committed plot must be
+# the output of this script, and each row of the table must repeat a row of docs/performance.md. Needs only a shell and awk.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C

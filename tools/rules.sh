@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks what neither compiler nor clang-tidy sees (the test lint.rules): the arrows between folders, banned headers and words,
-# sizes. Prints each breach as FILE:LINE: … <- the rule, and fails. Needs only a shell, awk and grep; no git.
+# Checks rules that neither the compiler nor clang-tidy checks (the test lint.rules): the arrows between folders, banned headers and words,
+# sizes. Prints each violation as FILE:LINE: … <- the rule, and fails. Needs only a shell, awk and grep; no git.
 set -eu
 cd "$(dirname "$0")/.."
 sources=$(tools/sources.sh)
@@ -9,18 +9,18 @@ library=$(printf '%s\n' "$sources" | grep '^src/\|^include/' | grep -v '_test\.[
 texts=$(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.h' -o -name '*.inl' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.txt' \
   -o -name '*.md' -o -name '*.py' -o -name '*.sh' -o -name '*.in' -o -name Makefile -o -name run \) -print | sed 's|^\./||')
 
-# rule TEXT: ends each line of standard input with the rule that it breaks.
+# rule TEXT: appends the violated rule to each line of standard input.
 rule() { cut -c1-220 | sed "s|\$|   <- $1|"; }
 
-# ban TEXT PATTERN FILES…: the lines of the files that match.
+# ban TEXT PATTERN FILES…: prints the lines of the files that match.
 ban() {
   text=$1 pattern=$2
   shift 2
   grep -nHE "$pattern" /dev/null "$@" | rule "$text" || true
 }
 
-# The arrows: the first fenced block of docs/architecture.md, lines `folder → folders below it  # what it is`. What is below those
-# is allowed too. Tests (*_test.cpp, *_test.h) may also include the backends and the harness, and those of backends the ops.
+# The arrows: the first fenced block of docs/architecture.md, lines `folder → folders below it  # description`. Folders below those are
+# allowed, too. Tests (*_test.cpp, *_test.h) may also include the backends and the harness, and those of backends the ops.
 arrows() {
   {
     awk '/^```/ { if (inside) exit; inside = 1; next } inside' docs/architecture.md | sed 's/#.*//; s/→/ /; s/^/arrow /'

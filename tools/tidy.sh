@@ -1,8 +1,8 @@
 #!/bin/sh
-# clang-tidy over the sources that BUILD_DIR compiles, tests left out (`make lint`).
+# Runs clang-tidy on the sources that BUILD_DIR compiles, except tests (`make lint`).
 #   tools/tidy.sh BUILD_DIR
-# A file is read again only when it, one of our headers that it includes (as ninja recorded them), or .clang-tidy has changed:
-# BUILD_DIR/tidy holds one empty file per clean state.
+# A file is checked again only if it, one of our headers that it includes (as recorded by ninja), or .clang-tidy has changed:
+# BUILD_DIR/tidy contains one empty file per clean state.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -25,7 +25,7 @@ stamps=$build/tidy
 mkdir -p "$stamps"
 config=$(cksum <.clang-tidy)
 
-# One line per source: the source, then every file of ours that its object was made from.
+# One line per source: the source, then every file of ours that its object depends on.
 ninja -C "$build" -t deps | awk -v root="$root/" '
   /^[^ ].*: #deps/ { source = ""; next }
   NF == 0 { if (source != "") print source headers; source = ""; next }
@@ -40,7 +40,7 @@ ninja -C "$build" -t deps | awk -v root="$root/" '
 }
 
 while read -r source headers; do
-  [ -f "$source" ] || continue  # ninja remembers what is gone
+  [ -f "$source" ] || continue  # ninja still lists deleted files
   # shellcheck disable=SC2086  # the headers are words
   stamp=$stamps/$( (echo "$config" && cat "$source" $headers 2>/dev/null) | sha256sum | cut -c1-32)
   [ -f "$stamp" ] || echo "$source $stamp"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tries the packages of `make deb tarball` on systems that have nothing else installed: Debian 12 for all three, Debian 13, whose
-# libraries have other versions, for the tarball. Needs root, mmdebstrap and a Debian mirror; takes about a minute.
+# Tries the packages of `make deb tarball` on minimal systems: Debian 12 for all three, and Debian 13, whose libraries have other
+# versions, for the tarball. Needs root, mmdebstrap and a Debian mirror; takes about a minute.
 #   tools/try_packages.sh [MIRROR]
 set -eu
 cd "$(dirname "$0")/.."

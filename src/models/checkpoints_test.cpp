@@ -22,7 +22,7 @@ class CheckpointsTest : public testing::Test {
   }
 };
 
-// An installed hearth has the built-in configurations beside its other assets.
+// An installed hearth has the built-in configurations next to its other assets.
 TEST_F(CheckpointsTest, configurations_of_an_installation_go_before_the_source_tree) {
   std::filesystem::create_directories(folder / "configs/sd1");
   const std::filesystem::path source = std::filesystem::path(HEARTH_SOURCE_DIR) / "src/models";
@@ -41,7 +41,7 @@ TEST_F(CheckpointsTest, old_attention_names_of_a_published_autoencoder_load) {
   Weights w(c.tensors("vae"), *device);
   EXPECT_EQ(w.tensor("decoder.mid_block.attentions.0.to_out.0.weight", {1}).to_vector()[0], 4);
   w.finish();
-  EXPECT_FALSE(c.tensors("unet")->has("decoder.mid_block.attentions.0.to_out.0.weight"));  // the table is the class's own
+  EXPECT_FALSE(c.tensors("unet")->has("decoder.mid_block.attentions.0.to_out.0.weight"));  // the table belongs to the class
 }
 
 TEST_F(CheckpointsTest, clip_loads_with_and_without_its_prefix_and_position_ids) {

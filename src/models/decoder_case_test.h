@@ -1,4 +1,4 @@
-// What the tests of the decoder families share: goldens written by parts/decoder/golden/recipe.py.
+// Shared by the tests of the decoder families: goldens written by parts/decoder/golden/recipe.py.
 #pragma once
 
 #include "parts/decoder/decoder.h"
@@ -12,7 +12,7 @@ struct DecoderCase : parts::GoldenCase {
   DecoderCase(const char* source_file, const std::string& name, Backend& backend, ReadConfig read)
       : GoldenCase(source_file, name, backend), read_config(read), ids(fact("ids").get<std::vector<int32_t>>()) {}
 
-  // The weights stay in place as in a run, or are prepared as other networks' are.
+  // The weights stay in place as in a run, or are prepared like those of other networks.
   parts::Decoder network(const Config& json, bool in_place = true) const {
     Weights w = weights({.types = {.in_place = in_place}});
     parts::Decoder net(Scope(w), read_config(json));
@@ -20,7 +20,7 @@ struct DecoderCase : parts::GoldenCase {
     return net;
   }
 
-  // Logits of all tokens, fed in pieces of `step`.
+  // Logits of all tokens, fed `step` tokens at a time.
   static std::vector<float> logits(const parts::Decoder& net, std::span<const int32_t> text, int64_t step = parts::Decoder::chunk,
                                    DType cache = DType::f32) {
     parts::DecoderState state = net.start(int64_t(text.size()), cache);
@@ -33,7 +33,7 @@ struct DecoderCase : parts::GoldenCase {
     return all;
   }
 
-  // Those of the positions that the golden keeps.
+  // The logits of the positions that the golden keeps.
   std::vector<float> kept(const std::vector<float>& all, int64_t vocabulary) const {
     const auto thin = fact("thin").get<int64_t>();
     std::vector<float> rows;
@@ -46,7 +46,7 @@ struct DecoderCase : parts::GoldenCase {
   std::vector<int32_t> ids;
 };
 
-// Logits and taps of one case, and the greedy tokens that follow.
+// Checks logits and taps of one case, and the greedy tokens that follow.
 inline void expect_case(const char* source_file, const char* name, Backend& device, ReadConfig read, double limit) {
   const DecoderCase c(source_file, name, device, read);
   const parts::Decoder net = c.network(c.config());
@@ -76,7 +76,7 @@ inline void expect_case(const char* source_file, const char* name, Backend& devi
   EXPECT_EQ(made, greedy);
 }
 
-// Each key changed alone gives what the reference gives.
+// Changing each key alone gives the result of the reference.
 inline void expect_keys(const char* source_file, Backend& device, ReadConfig read, double limit) {
   const DecoderCase c(source_file, "perturbed", device, read);
   EXPECT_CLOSE(DecoderCase::logits(c.network(c.config()), c.ids), c.golden.values("base"), limit);
@@ -85,7 +85,7 @@ inline void expect_keys(const char* source_file, Backend& device, ReadConfig rea
     SCOPED_TRACE(change.dump());
     nlohmann::json changed = c.config_json;
     changed[change["key"].get<std::string>()] = change["value"];
-    // What the reference derives from the changed key when it writes config.json.
+    // Keys that the reference derives from the changed key when it writes config.json.
     const std::string key = change["key"];
     if (key == "num_key_value_heads" && change["value"].is_null()) changed["num_key_value_heads"] = nullptr;
     if (key == "use_sliding_window" || key == "sliding_window" || key == "max_window_layers" || key == "num_hidden_layers")
@@ -95,7 +95,7 @@ inline void expect_keys(const char* source_file, Backend& device, ReadConfig rea
   }
 }
 
-// However a text is fed, each position gets the same bits.
+// Each position gets the same bits, however the text is divided.
 inline void expect_same_bits_in_pieces(const char* source_file, const char* name, Backend& device, ReadConfig read) {
   const DecoderCase c(source_file, name, device, read);
   const parts::Decoder net = c.network(c.config());

@@ -23,7 +23,7 @@ double heads(const GgufKeys& keys) { return double(keys.integer("attention.head_
 double head_size(const GgufKeys& keys) { return double(keys.integer("embedding_length") / keys.integer("attention.head_count")); }
 double usual_base(const GgufKeys&) { return 10000; }
 
-// Before and behind the family's own rows.
+// The rows before and after the family's own.
 constexpr GgufKey sizes_first[] = {
     {.key = "context_length", .config = "max_position_embeddings"},
     {.key = "embedding_length", .config = "hidden_size"},
@@ -62,15 +62,16 @@ constexpr Alias names[] = {
     {"blk.#.ffn_down.*", "model.layers.#.mlp.down_proj.*"},
 };
 
-// All that a head has is turned, and values are as wide as keys.
+// All elements of a head must be rotated, and values must be as wide as keys.
 void check_heads(const GgufKeys& keys) {
   const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
-  if (count < 1 || width < 1) fail<WeightError>("{}: {} heads of {} numbers in all, expected at least 1", keys.where(), count, width);
+  if (count < 1 || width < 1)
+    fail<WeightError>("{}: {} heads with {} values in total, expected at least 1 of each", keys.where(), count, width);
   const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head),
                 turned = keys.integer("rope.dimension_count", head);
   if (value != head || turned != head)
-    fail<UnsupportedError>("{}: heads of {} for keys, {} for values and {} turned are not supported, expected equal sizes", keys.where(),
-                           head, value, turned);
+    fail<UnsupportedError>("{}: head sizes of {} for keys, {} for values and {} for rotation are not supported, expected equal sizes",
+                           keys.where(), head, value, turned);
 }
 
 std::string_view name_of(Activation activation) {
@@ -83,7 +84,7 @@ std::string_view name_of(Activation activation) {
   }
 }
 
-// What plain frequencies are divided by where the stretching is one of those that files have no keys for.
+// Divisors of the plain frequencies, for rope scalings that GGUF files have no keys for.
 std::vector<float> divisors(const parts::RotaryConfig& rotary) {
   if (rotary.kind != parts::RotaryConfig::Kind::llama3) return rotary.divisors;
   parts::RotaryConfig plain = rotary;

@@ -1,4 +1,4 @@
-// A family whose network is a parts::Decoder: its declaration says what is its own, and its config's reader is a function.
+// A family whose network is a parts::Decoder: it declares only its own properties and a function that reads its config.
 //
 //   Entry entry() {
 //     return {
@@ -14,7 +14,7 @@
 
 namespace hearth::models {
 
-// Rows for families that have these keys. A bias is there where the first layer has one.
+// Rows for families with these keys. A bias exists if the first layer has one.
 inline constexpr GgufKey gguf_attention_bias{.config = "attention_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.attn_q.bias"};
 inline constexpr GgufKey gguf_mlp_bias{.config = "mlp_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.ffn_gate.bias"};
 inline constexpr GgufKey gguf_window{.key = "attention.sliding_window", .config = "sliding_window", .optional = true};
@@ -23,9 +23,9 @@ inline constexpr GgufKey gguf_window{.key = "attention.sliding_window", .config 
 inline constexpr GgufHeads queries_and_keys[] = {{"model.layers.#.self_attn.q_proj.*", "num_attention_heads"},
                                                  {"model.layers.#.self_attn.k_proj.*", "num_key_value_heads"}};
 
-// Adds to what is the family's own, `gguf.keys` among it, what all decoders share: sizes, keys and names of GGUF files.
+// Completes the family's own declaration, including `gguf.keys`, with what all decoders share: sizes, keys and tensor names of GGUF files.
 LanguageFamily with_decoder_tables(LanguageFamily own);
-// The keys of config.json that say all that `config` does; what is off or usual is left out.
+// The keys of config.json that express `config`; values that are off or default are omitted.
 Config spelled_out(const parts::DecoderConfig& config, const std::string& where);
 
 template <parts::DecoderConfig (*read)(const Config&)> LanguageFamily decoder_family(LanguageFamily own) {

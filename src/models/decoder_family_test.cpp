@@ -1,4 +1,4 @@
-// What GGUF files of the decoder families say, read as their config.json.
+// GGUF files of the decoder families, read as their config.json.
 #include "models/decoder_family.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
   EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
 }
 
-// As llama.cpp turns keys and queries: its factor stands beside the usual one, 0.1 ln 4 + 1.
+// Rotation as in llama.cpp: its factor multiplies the usual one, 0.1 ln 4 + 1.
 TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
   const Config c = read("llama", [](GgufValues& v) {
     v.text("llama.rope.scaling.type", "yarn"), v.f32("llama.rope.scaling.factor", 4), v.f32("llama.rope.scaling.attn_factor", 0.5f);
@@ -142,7 +142,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.text("llama.rope.scaling.type", "longrope"); }),
             where + ": rope scaling \"longrope\" is not supported, expected linear or yarn");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.integer("llama.rope.dimension_count", 2); }),
-            where + ": heads of 4 for keys, 4 for values and 2 turned are not supported, expected equal sizes");
+            where + ": head sizes of 4 for keys, 4 for values and 2 for rotation are not supported, expected equal sizes");
   EXPECT_EQ(refusal<UnsupportedError>("qwen2", [](GgufValues& v) { v.f32("qwen2.attn_logit_softcapping", 50.5f); }),
             where + ": 'qwen2.attn_logit_softcapping' = 50.5 is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.yarn_ext_factor", 0.5f); }),
@@ -151,7 +151,7 @@ TEST_F(GgufLanguage, what_is_not_built_is_refused_by_name) {
             where + ": 'llama.new' = text is not supported");
   EXPECT_EQ(refusal<UnsupportedError>("llama", [](GgufValues& v) { v.f32("llama.rope.scaling.attn_factor", 1.5f); }),
             where + ": 'llama.rope.scaling.attn_factor' = 1.5 is not supported without yarn");
-  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads of 24 numbers in all, expected at least 1");
+  EXPECT_EQ(refusal<WeightError>("llama", {}, false), where + ": 0 heads with 24 values in total, expected at least 1 of each");
 }
 
 TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
@@ -164,7 +164,7 @@ TEST_F(GgufLanguage, a_file_is_shown_as_a_folder) {
   EXPECT_TRUE(c.tensors()->has("model.embed_tokens.weight"));
 }
 
-// Written and read, a configuration is the same: what the reader makes of it, but for the order of rows.
+// A configuration that is written and read again is the same as parsed, except for the order of rows.
 TEST_F(GgufLanguage, what_is_written_is_read) {
   const std::string sizes = R"("vocab_size": 10, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
     "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 128, "rms_norm_eps": 0.00048828125, "rope_theta": 500,
@@ -223,12 +223,12 @@ class LackingSizes : public ::testing::Test {
 
 TEST_F(LackingSizes, are_named_with_their_defaults) {
   const std::string lacks = "FOLDER/config.json: lacks ";
-  EXPECT_EQ(problem({"hidden_size"}), lacks + "'hidden_size' (the default is 4096, the tensors have 32)");
+  EXPECT_EQ(problem({"hidden_size"}), lacks + "'hidden_size' (its default is 4096, the tensors have 32)");
   EXPECT_EQ(problem({"intermediate_size", "vocab_size"}), lacks +
-                                                              "'vocab_size' (the default is 32000, the tensors have 10), "
-                                                              "'intermediate_size' (the default is 11008, the tensors have 40)");
-  EXPECT_EQ(problem({"num_hidden_layers"}), lacks + "'num_hidden_layers' (the default is 32, the tensors have 2)");
-  EXPECT_EQ(problem({"num_key_value_heads"}), lacks + "'num_key_value_heads' (the default is 4, the tensors have 2)");
+                                                              "'vocab_size' (its default is 32000, the tensors have 10), "
+                                                              "'intermediate_size' (its default is 11008, the tensors have 40)");
+  EXPECT_EQ(problem({"num_hidden_layers"}), lacks + "'num_hidden_layers' (its default is 32, the tensors have 2)");
+  EXPECT_EQ(problem({"num_key_value_heads"}), lacks + "'num_key_value_heads' (its default is 4, the tensors have 2)");
 }
 
 TEST_F(LackingSizes, are_named_where_the_default_does_not_go_with_the_rest) {

@@ -9,7 +9,7 @@
 namespace hearth::models {
 namespace {
 
-// Rows of logits that are in memory at once: each has the whole vocabulary.
+// Rows of logits in memory at once; each covers the whole vocabulary.
 constexpr int64_t logit_rows = 64;
 
 class DecoderText final : public TextState {
@@ -24,7 +24,7 @@ class DecoderText final : public TextState {
     return sum;
   }
   bool shorten(int64_t length) override {
-    if (stretches_) return false;  // keys were turned by angles that depend on the length at the time
+    if (stretches_) return false;  // the stored keys were rotated by angles that depend on the length at that time
     for (const nn::KvCache& layer : state.layers)
       if (!layer.can_shorten(state.length, length)) return false;
     state.length = std::min(state.length, length);
@@ -57,7 +57,7 @@ class DecoderModel final : public LanguageModel {
 void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) {
   parts::DecoderState& state = static_cast<DecoderText&>(text).state;
   const int64_t count = int64_t(ids.size()), length = state.length + count;
-  if (length > text.context()) fail<UsageError>("{} tokens do not fit: the context has room for {}", length, text.context());
+  if (length > text.context()) fail<UsageError>("context: {} tokens do not fit, expected at most {}", length, text.context());
   for (int64_t begin = 0; begin < count; begin += parts::Decoder::chunk) {
     const int64_t end = std::min(count, begin + parts::Decoder::chunk);
     const Tensor hidden = net_.hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);

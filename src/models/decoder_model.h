@@ -1,4 +1,4 @@
-// A language model that is a parts::Decoder, whatever its config was called.
+// A language model that is a parts::Decoder, for any config format.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace hearth::models {
 
-// The tensors' names are those of parts::Decoder.
+// Tensor names are those of parts::Decoder.
 std::unique_ptr<LanguageModel> make_decoder_model(const parts::DecoderConfig& config, Weights& weights);
 
 }  // namespace hearth::models

@@ -1,4 +1,4 @@
-// Deterministic damage to single files and configurations: whatever they say, the answer is a checkpoint or one of our errors.
+// Deterministic damage to single files and configurations: the result is always a checkpoint or one of our errors.
 // HEARTH_FUZZ_ROUNDS multiplies the length.
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names and shapes of a published file, some of them other ones.
+// Names and shapes of a published file, some of them changed.
 TEST(FilesFuzz, names_and_shapes) {
   test::Damage damage(21);
   std::vector<TensorList> seeds;
   for (const char* list : {"sd15-single-file", "sd21-single-file"}) {
     TensorList& seed = seeds.emplace_back();
-    for (const auto& [name, info] : test::key_list(list))  // a third of each: what is missing is the rule
+    for (const auto& [name, info] : test::key_list(list))  // a third of each, so that most of them are missing
       if (name.find(".transformer_blocks.0.ff") == name.npos && name.find("resblocks.1") == name.npos) seed.emplace(name, info);
   }
   const std::vector<KnownFamily> families = image_files();

@@ -1,4 +1,4 @@
-// What a family of language models tells the registry: all that is known of it anywhere, as data and two functions.
+// The interface of a family of language models to the registry: data and two functions.
 #pragma once
 
 #include <memory>
@@ -11,34 +11,34 @@
 
 namespace hearth::models {
 
-// A size that config.json states and the tensors show.
+// A size that config.json states and the tensors imply.
 struct LanguageSize {
   std::string_view key;     // "hidden_size"
-  std::string_view tensor;  // a published name, or a pattern of weights/aliases.h where its fits are counted
+  std::string_view tensor;  // a published name, or a pattern of weights/aliases.h whose matches are counted
   int axis = counted;       // of the tensor
-  std::string_view per{};   // the axis is a product with this key's size
+  std::string_view per{};   // the axis is the product with this key's size
 
   static constexpr int counted = -1;
 };
 
-// A published geometry, which `hearth bench` measures with generated weights.
+// A published architecture, which `hearth bench` measures with generated weights.
 struct LanguageGeometry {
   std::string_view name;    // "tiny-1b"
-  std::string_view config;  // what its config.json says of the network
+  std::string_view config;  // the network's keys of its config.json
 };
 
 struct LanguageFamily {
   std::vector<std::string_view> model_types;  // in config.json; the first is that of GGUF files
   std::string_view class_name;                // the first of config.json's `architectures`
-  std::string_view tokenizer_class = {};      // transformers' for a folder whose files name none; empty: the plain one
-  std::span<const LanguageSize> sizes = {};   // those whose default may be far from what the tensors have
+  std::string_view tokenizer_class = {};      // transformers' class if a folder's files name none; empty: the plain one
+  std::span<const LanguageSize> sizes = {};   // sizes whose default may differ from the tensors
   GgufArchitecture gguf = {};
   std::span<const LanguageGeometry> geometries = {};
 
-  // The config with all that holds by default: what `sizes` and the rows of `gguf` are read from. Keys that say nothing are left out.
-  // Errors are those of a config that cannot be.
+  // The config with defaults filled in, from which `sizes` and the rows of `gguf` are read. Keys without meaning are omitted.
+  // Throws for an invalid config.
   Config (*spell_out)(const Config& config) = nullptr;
-  // The model of this config with all its tensors asked of `weights`. The caller finishes them, or was after names and shapes alone.
+  // The model of this config; requests all its tensors from `weights`. The caller finishes them, unless it needs only names and shapes.
   std::unique_ptr<LanguageModel> (*build)(const Config& config, Weights& weights) = nullptr;
 };
 

@@ -12,7 +12,7 @@
 namespace hearth::models {
 namespace {
 
-// What the tensors have of a size; nothing where they do not show it.
+// The value of a size that the tensors imply; nothing if they do not.
 std::optional<int64_t> shown(const LanguageSize& size, const std::map<std::string, TensorInfo>& tensors, const Config& stated) {
   if (size.axis == LanguageSize::counted)
     return std::ranges::count_if(tensors, [&](const auto& t) { return rewrite(t.first, size.tensor, size.tensor).has_value(); });
@@ -22,16 +22,16 @@ std::optional<int64_t> shown(const LanguageSize& size, const std::map<std::strin
   return all % part == 0 ? std::optional(all / part) : std::nullopt;
 }
 
-// A size that config.json leaves out has its class's default, as in transformers; that must be what the tensors have.
+// A size that config.json omits has its class's default, as in transformers; the tensors must match it.
 void require_sizes(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, const Config& stated) {
   const std::map<std::string, TensorInfo> tensors = checkpoint.tensors()->list();
   std::vector<std::string> wrong;
   for (const LanguageSize& size : family.sizes) {
-    // Which size is at fault where a product does not fit is known only when the others do.
+    // If a product does not match, the wrong factor is known only once the others match.
     if (checkpoint.config().has(size.key) || (!size.per.empty() && !wrong.empty())) continue;
     const int64_t taken = stated.integer(std::string(size.key));
     if (const auto there = shown(size, tensors, stated); there && *there != taken)
-      wrong.push_back(fmt::format("'{}' (the default is {}, the tensors have {})", size.key, taken, *there));
+      wrong.push_back(fmt::format("'{}' (its default is {}, the tensors have {})", size.key, taken, *there));
   }
   if (!wrong.empty()) fail<WeightError>("{}: lacks {}", checkpoint.config().where(), fmt::join(wrong, ", "));
 }

@@ -1,4 +1,4 @@
-// How a language model of any family is loaded, and what is asked of its network without its numbers.
+// Loading of language models of any family, and queries of their networks without data.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ struct LoadedLanguageModel {
   ComponentReport report;
 };
 
-// All or nothing: WeightError that names what is missing, misshapen or left over, and the sizes that config.json leaves out where their
-// defaults do not fit the tensors.
+// All or nothing: WeightError names missing, misshapen and unused tensors, and the sizes that config.json omits and whose
+// defaults do not match the tensors.
 LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
                                         const LoadRequest& request = {});
 
-// The tensors of the checkpoint that the network needs, by published names. The same errors.
+// The tensors that the network needs from the checkpoint, by published names. The same errors.
 std::map<std::string, TensorInfo> needed_tensors(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device);
-// The same of a network that is nowhere stored.
+// The same for a network without a checkpoint.
 std::map<std::string, Shape> network_shapes(const LanguageFamily& family, const Config& config);
 
 }  // namespace hearth::models

@@ -1,4 +1,4 @@
-// What the language families of the registry say, gathered for the layers that know none of them.
+// Data of all language families in the registry, for layers that know none of them.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// How a checkpoint is loaded, whatever its family, and what is told of it afterwards.
+// How a checkpoint of any family is loaded, and the report of it.
 #pragma once
 
 #include <filesystem>
@@ -16,16 +16,16 @@ namespace hearth::models {
 
 struct LoadRequest {
   std::string variant;                                                           // "fp16": *.fp16.safetensors
-  std::optional<WeightTypes> types;                                              // automatic_types() where absent
-  std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some;  // by component, in place of `types`
-  std::map<std::string, Backend*, std::less<>> devices;                          // by component, in place of the model's; they outlive it
+  std::optional<WeightTypes> types;                                              // absent: automatic_types()
+  std::map<std::string, std::optional<WeightTypes>, std::less<>> types_of_some;  // by component, replaces `types`
+  std::map<std::string, Backend*, std::less<>> devices;                          // by component, replaces the model's; must outlive it
   std::filesystem::path cache;                   // folder of packed weights (weights/packed_cache.h); empty: none
-  std::function<void(const std::string&)> warn;  // one line: a cache that cannot be used as it is
+  std::function<void(const std::string&)> warn;  // one line: the packed-weight cache cannot be used
   OnProgress progress;                           // phase "load", in bytes of all components
-  bool when_needed = false;                      // draw() loads what it needs; names and shapes are checked at once
+  bool when_needed = false;                      // runs load what they need; names and shapes are checked on opening
   int64_t memory_limit = 0;                      // bytes that the process may take; 0: no limit. Loads when needed
-  const Checkpoint* refiner = nullptr;           // does the last steps; its autoencoder is not used
-  std::filesystem::path preview_decoder;         // file or folder of a small autoencoder that makes previews; empty: none
+  const Checkpoint* refiner = nullptr;           // executes the last steps; its autoencoder is not used
+  std::filesystem::path preview_decoder;         // file or folder of a small autoencoder for previews; empty: none
 
   const std::optional<WeightTypes>& types_of(std::string_view component) const {
     const auto own = types_of_some.find(component);
@@ -33,21 +33,21 @@ struct LoadRequest {
   }
 };
 
-// What a component is for: when a run needs it, and which precision is asked for it.
+// The role of a component determines when a run needs it, and its precision.
 enum class Role { text_encoder, denoiser, codec, preview };
 
-// A component as it was loaded.
+// A component as loaded.
 struct ComponentReport {
   std::string name, class_name;           // "unet", "UNet2DConditionModel"
   std::optional<Role> role = {};          // of image models
   std::vector<std::string> files;         // relative to the checkpoint
-  std::map<std::string, int64_t> stored;  // type → number of values, as in the files
+  std::map<std::string, int64_t> stored;  // dtype or block type → number of values, as in the files
   std::string held;                       // "f16", or "as stored"
   std::string factors;                    // of its products: "f32" or "bf16"
   std::string device;                     // the backend's name
-  // Of all tensors; in memory: neither tables that stay in the file nor what is loaded at its first use.
+  // Of all tensors. Memory excludes tables that stay in the file, and tensors that are loaded at their first use.
   int64_t parameters = 0, bytes = 0;
-  std::vector<std::string> kept_wider;  // tensors that the type asked for would have spoiled
+  std::vector<std::string> kept_wider;  // tensors whose values the requested type cannot represent
 };
 
 }  // namespace hearth::models

@@ -25,7 +25,7 @@ using test::key_list, test::ListedSource;
 
 const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file", "sdxl-single-file", "refiner-single-file"};
 
-// As the golden file calls it.
+// As named in the golden file.
 std::string_view name_of(Form form) {
   constexpr std::array<std::string_view, 3> thirds{"first_third", "second_third", "last_third"};
   if (form == form::transposed) return "transposed";
@@ -53,7 +53,7 @@ TEST(Names, every_tensor_of_published_files_goes_where_the_reference_puts_it) {
     std::map<std::string, size_t> found;
     for (const Section& section : sections_of(tensors, file)) {
       const nlohmann::json& wanted = golden["files"][file]["components"][component_of(section)];
-      // What the reference leaves out of Stable Diffusion 2's encoder: the last layer and the projection.
+      // The reference leaves out the last layer and the projection of Stable Diffusion 2's encoder.
       std::vector<std::string> left_out;
       if (file == "sd21-single-file" && component_of(section) == "text_encoder")
         left_out = section.spelling->surplus("CLIPTextModel", Config::parse(R"({"num_hidden_layers": 23})", "config"));
@@ -73,7 +73,7 @@ TEST(Names, every_tensor_of_published_files_goes_where_the_reference_puts_it) {
   }
 }
 
-// Read backwards, every official tensor leads to the original one that it came from, and no original one is left over.
+// In reverse, every official tensor maps to its original one, and no original one is left over.
 TEST(Names, the_maps_are_bijections_on_published_files) {
   std::map<std::string, std::map<std::string, size_t>> counts;
   for (const std::string& file : single_files) {
@@ -97,7 +97,7 @@ TEST(Names, the_maps_are_bijections_on_published_files) {
       }
       EXPECT_EQ(reached.size(), inside.size());
       counts[file][component_of(section)] = pieces.size();
-      // The same structure is seen from the other side.
+      // The same structure is derived from the other layout.
       if (section.network == &parts::unet_files) {
         const parts::UnetBlocks there = parts::blocks_of_original(inside), here = parts::blocks_of_official(official);
         EXPECT_EQ(there.layers, here.layers);
@@ -146,7 +146,7 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sdxl-single-file", channels(9)), "sdxl-inpainting");
   EXPECT_EQ(folders("sdxl-single-file", channels(8)), "cosxl-edit sdxl-pix2pix");
   EXPECT_EQ(folders("refiner-single-file", as_it_is), "sdxl-refiner");
-  // One transformer block fewer is another network, and so is a file whose last block is missing.
+  // With one transformer block less it is another network, and so is a file whose last block is missing.
   const auto without = [](const std::string& prefix) {
     return [prefix](TensorList& all) { std::erase_if(all, [&](const auto& named) { return named.first.starts_with(prefix); }); };
   };
@@ -179,7 +179,7 @@ TEST(Names, what_no_rule_knows_keeps_its_whole_name) {
   EXPECT_TRUE(pieces.contains("p.surplus"));
 }
 
-// Every rule holds the same marks on both sides, so the table reads backwards too.
+// Every rule has the same placeholders on both sides, so the table works in reverse, too.
 TEST(Names, tables_of_published_folders_are_bijections) {
   const std::map<std::string, std::map<std::string, std::string>> expected{
       {"AutoencoderKL",

@@ -25,12 +25,13 @@ Kind kind_of(Option::Type type) {
 
 void check(const Option& option, const OptionValue& value) {
   const Kind kind = kind_of(option.type);
-  if (value.index() != kind.index) fail<UsageError>("generate: the option '{}' takes {}", option.name, kind.name);
+  if (value.index() != kind.index)
+    fail<UsageError>("generate: option '{}' has a value of another type, expected {}", option.name, kind.name);
   const auto in_range = [&](double number) {
     if (number >= option.least && number <= option.most) return;
     const std::string range =
         std::isinf(option.most) ? fmt::format("at least {}", option.least) : fmt::format("{} to {}", option.least, option.most);
-    fail<UsageError>("generate: {} {} does not fit, expected {}", option.name, number, range);
+    fail<UsageError>("generate: {} is {}, expected {}", option.name, number, range);
   };
   if (const auto* integer = std::get_if<int64_t>(&value)) in_range(double(*integer));
   if (const auto* number = std::get_if<double>(&value)) in_range(*number);

@@ -9,7 +9,7 @@ namespace hearth::models {
 
 namespace {
 
-// The entries of one task among whose names `wanted` is; where there is none, all these names are in `known`.
+// The entries of one task that have the name `wanted`; if there is none, `known` lists all names.
 template <class Family, class Names>
 std::vector<Found<Family>> find(const std::string& wanted, Names names, std::vector<std::string_view>& known) {
   std::vector<Found<Family>> found;
@@ -33,16 +33,16 @@ Found<ImageFamily> find_family(const Checkpoint& checkpoint) {
   if (const auto claimed = std::ranges::find_if(found, claims); claimed != found.end()) return *claimed;
   const auto takes_all = [](const auto& f) { return !f.family.claims; };
   if (const auto any = std::ranges::find_if(found, takes_all); any != found.end()) return *any;
-  fail<UnsupportedError>("{}: the pipeline class '{}' is not supported, only {}", checkpoint.root().string(), checkpoint.pipeline_class(),
-                         fmt::join(known, ", "));
+  fail<UnsupportedError>("{}: the pipeline class '{}' is not supported, expected one of {}", checkpoint.root().string(),
+                         checkpoint.pipeline_class(), fmt::join(known, ", "));
 }
 
 Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint) {
   std::vector<std::string_view> known;
   const auto names = [](const LanguageFamily& f) -> const auto& { return f.model_types; };
   if (const auto found = find<LanguageFamily>(checkpoint.model_type(), names, known); !found.empty()) return found[0];
-  fail<UnsupportedError>("{}: the model type '{}' is not supported, only {}", checkpoint.config().where(), checkpoint.model_type(),
-                         fmt::join(known, ", "));
+  fail<UnsupportedError>("{}: the model type '{}' is not supported, expected one of {}", checkpoint.config().where(),
+                         checkpoint.model_type(), fmt::join(known, ", "));
 }
 
 }  // namespace hearth::models

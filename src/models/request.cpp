@@ -16,7 +16,8 @@ PromptSyntax syntax_of(const Request& request) {
 Emphasis emphasis_of(const Request& request) {
   if (!request.emphasis) return Emphasis::original;
   if (const PromptSyntax syntax = syntax_of(request); syntax != PromptSyntax::a1111)
-    fail<UsageError>("generate: emphasis '{}' acts in A1111's prompt syntax only, this is {}", name_of(*request.emphasis), name_of(syntax));
+    fail<UsageError>("generate: emphasis '{}' requires A1111's prompt syntax, but the syntax is {}", name_of(*request.emphasis),
+                     name_of(syntax));
   return *request.emphasis;
 }
 

@@ -1,4 +1,4 @@
-// What names and choices in a request stand for.
+// Meaning of names and choices in a request.
 #pragma once
 
 #include "hearth/hearth.h"
@@ -6,13 +6,13 @@
 
 namespace hearth::models {
 
-// As prompt_syntax says, else as the program of compat reads prompts, else plain.
+// As prompt_syntax says, else that of the program named by compat, else plain.
 PromptSyntax syntax_of(const Request& request);
-// UsageError where it is given for another syntax than A1111's.
+// UsageError if it is given for another syntax than A1111's.
 Emphasis emphasis_of(const Request& request);
-// UsageError, UnsupportedError for a method or an option that is not known.
+// UsageError or UnsupportedError for an unknown method or option.
 sampling::Guidance guidance_of(const Request& request);
-// The sampler by its own name, and the schedule and options that the request's name for it says; "" is the checkpoint's own.
+// The sampler, and the schedule and options implied by the request's name for it; "" is the checkpoint's own sampler.
 Request with_canonical_sampler(Request request);
 
 }  // namespace hearth::models

@@ -1,4 +1,4 @@
-// What hearth says of files by their structure, with the signatures of all families.
+// Identification of files by their structure, with the signatures of all families.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -61,7 +61,7 @@ TEST(Signatures, a_name_alone_decides_nothing) {
   EXPECT_EQ(described({{"conv_in.weight", {DType::f32, {320, 4, 3, 3}, {}}}}), std::vector<std::string>{});
 }
 
-// Names of published files of families that hearth does not run, each under the prefix that single files give it.
+// Names in published files of families that hearth does not run, each under the prefix that single files use.
 TEST(Signatures, what_is_not_run_is_named) {
   const auto of = [](std::initializer_list<const char*> names, const std::string& prefix = "") {
     std::map<std::string, TensorInfo> tensors;
@@ -101,7 +101,7 @@ TEST(Signatures, what_is_not_run_is_named) {
   EXPECT_EQ(recognize({{"model.embed_tokens.weight", {}}, {"model.layers.0.self_attn.q_proj.weight", {}}})[0].layout, "transformers");
 }
 
-// The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each as itself alone.
+// The networks of diffusers and transformers that hearth does not run (golden/make_known.py), each identified as itself only.
 TEST(Signatures, networks_of_the_references_are_named) {
   const std::map<std::string, std::string> expected{
       {"unet-svd", "denoiser: Stable Video Diffusion"},

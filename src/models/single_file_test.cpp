@@ -1,4 +1,4 @@
-// Single files as checkpoints: what is found, what is chosen, what is refused.
+// Single files as checkpoints: which components are found, which configuration is selected, what is rejected.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ const std::vector<KnownFamily>& families() {
   return all;
 }
 
-// A safetensors file that says it holds these tensors and whose data take no room on the disk: zeros.
+// A safetensors file with these tensors, whose data are zeros that take no disk space.
 void hollow(const fs::path& file, const TensorList& tensors, const Metadata& metadata = {}) {
   std::vector<SafetensorsTensor> listed;
   uint64_t bytes = 0;
@@ -97,7 +97,7 @@ TEST_F(SingleFileTest, markers_and_metadata_choose_the_scheduler) {
   EXPECT_EQ(with({"edm_vpred.sigma_max", "edm_vpred.sigma_min"}), "cosxl-edit sigma_max=0.0 sigma_min=0.0");
 }
 
-// Stable Diffusion 2 with v-prediction is told by the deviation of one bias, 0.09 and more.
+// Stable Diffusion 2 with v-prediction is recognized by the standard deviation of one bias, 0.09 and more.
 TEST_F(SingleFileTest, a_bias_tells_v_prediction) {
   const std::string bias = "model.diffusion_model.output_blocks.11.1.transformer_blocks.0.norm1.bias";
   for (const auto& [size, expected] : {std::pair(0.08f, "sd21-base"), std::pair(0.1f, "sd21")}) {
@@ -228,7 +228,7 @@ TEST_F(SingleFileTest, averages_stand_beside_the_weights) {
             "FOLDER/model.safetensors: lacks 'model_ema.diffusion_modelout0bias' of the averaged weights");
 }
 
-// A folder of configurations that has these components of SDXL's, and its model_index.json.
+// A folder of configurations with these components of SDXL's, and its model_index.json.
 void sdxl_configurations(const fs::path& folder, std::initializer_list<const char*> components) {
   const fs::path published = fs::path(HEARTH_SOURCE_DIR) / "src/models/sdxl/configs/sdxl";
   fs::create_directories(folder);
@@ -236,7 +236,7 @@ void sdxl_configurations(const fs::path& folder, std::initializer_list<const cha
   for (const char* component : components) fs::copy(published / component, folder / component);
 }
 
-// The second encoder is padded with "!", which only its tokenizer's files say.
+// The second encoder is padded with "!", which only its tokenizer's files state.
 TEST_F(SingleFileTest, what_given_configurations_lack_is_the_published_ones) {
   TensorList sdxl = key_list("sdxl-single-file", DType::f16);
   sdxl["v_pred"] = {.dtype = DType::f32, .shape = {1}};
@@ -253,15 +253,15 @@ TEST_F(SingleFileTest, what_given_configurations_lack_is_the_published_ones) {
   const std::string without_folder = (folder / "some").string() + " has no ";
   sdxl_configurations(folder / "some", {"unet", "vae", "text_encoder", "text_encoder_2", "scheduler"});
   nlohmann::json index = load_json(folder / "some/model_index.json");
-  index["feature_extractor"] = {"transformers", "CLIPImageProcessor"};  // nobody has it, and nobody needs it
+  index["feature_extractor"] = {"transformers", "CLIPImageProcessor"};  // missing, and not needed
   write_file(folder / "some/model_index.json", index.dump());
   const Checkpoint some = opened(folder / "some");
   EXPECT_EQ(pads(some), (std::vector<int32_t>{49407, 0}));
   EXPECT_EQ(some.notes(),
             std::vector<std::string>{without_folder + "tokenizer, tokenizer_2: taken from the built-in configuration 'sdxl'"});
-  EXPECT_EQ(some.config("scheduler").text("prediction_type"), "epsilon");  // theirs holds, whatever the file says
+  EXPECT_EQ(some.config("scheduler").text("prediction_type"), "epsilon");  // the folder's value takes precedence over the file's
 
-  // A tokenizer that is there is theirs, but for a vocabulary that all have; a folder of weights alone says nothing.
+  // A tokenizer in the folder is used, completed by the shared vocabulary; a folder of weights alone changes nothing.
   fs::create_directories(folder / "some/tokenizer_2");
   write_file(folder / "some/tokenizer_2/tokenizer_config.json", "{}");
   fs::remove_all(folder / "some/scheduler");

@@ -1,4 +1,4 @@
-// The places in a model that networks of several families fill. A family whose network has a place that no other has brings the row itself.
+// Components that several families have. A family defines the row of a component that is its own.
 #pragma once
 
 #include "weights/layout/image_files.h"

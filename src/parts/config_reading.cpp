@@ -11,7 +11,7 @@ Activation named(const Config& config, const std::string& key, const std::string
   if (it != known.end()) return it->second;
   std::string names;
   for (const auto& [other, activation] : known) names += (names.empty() ? "" : ", ") + other;
-  fail<UnsupportedError>("{}: '{}' = \"{}\" is not supported, only {}", config.where(), key, name, names);
+  fail<UnsupportedError>("{}: '{}' = \"{}\" is not supported, expected {}", config.where(), key, name, names);
 }
 
 }  // namespace

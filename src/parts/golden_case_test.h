@@ -1,4 +1,4 @@
-// What the tests of the networks share: goldens with the reference's own config.json in them, and the structure of the
+// Shared by the tests of the networks: goldens that contain the reference's config.json, and the structure of the
 // published full-size networks.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace hearth::parts {
 
-// Weights by name, all but those of norms multiplied by a factor, as tools/golden.py does.
+// Weights by name, all except those of norms multiplied by a factor, as tools/golden.py does.
 class ScaledSource : public TensorSource {
  public:
   explicit ScaledSource(float factor) : factor_(factor) {}
@@ -46,7 +46,7 @@ struct GoldenCase {
 
   nlohmann::json fact(const std::string& key) const { return facts.at(key); }
   Config config() const { return Config::parse(config_json.dump(), "config.json"); }
-  // The same with one key changed.
+  // The same config with one key changed.
   Config config_with(const std::string& key, const nlohmann::json& value) const {
     nlohmann::json changed = config_json;
     changed[key] = value;
@@ -55,12 +55,12 @@ struct GoldenCase {
   Weights weights(const LoadOptions& options = {}) const {
     return Weights(std::make_shared<ScaledSource>(fact("factor").get<float>()), *device, options);
   }
-  // The input that the recipe made under this name.
+  // The input that the recipe generated under this name.
   Tensor input(const std::string& name, const Shape& shape) const {
     return Tensor::from(*device, shape, test::test_values("input." + name, shape.numel()));
   }
 
-  // Each tap of the file was seen, and is within the limit. The file keeps every k-th value, k = ⌈count / 256⌉.
+  // Checks that each tap of the file was recorded and is within the limit. The file keeps every k-th value, k = ⌈count / 256⌉.
   void expect_taps(const test::TapRecorder& recorder, double limit) const {
     double worst = 0;
     for (const std::string& name : golden.names()) {
@@ -137,13 +137,13 @@ struct Structure {
   nlohmann::json json;
 };
 
-// What an empty config.json means to the reference (golden/defaults.json) is what it means to `Settings`.
+// Checks that an empty config.json means the same to the reference (golden/defaults.json) and to `Settings`.
 template <class Settings, class... Args> void expect_reference_defaults(const char* source_file, const Args&... args) {
   const std::string defaults = Structure::read(test::folder_of(source_file) / "golden" / "defaults.json");
   EXPECT_TRUE(Settings::from(Config::parse("{}", "empty"), args...) == Settings::from(Config::parse(defaults, "defaults.json"), args...));
 }
 
-// The call throws E, and its message has each of the words in it.
+// Checks that the call throws E with a message that contains each of the words.
 template <class E, class F> void expect_error(F&& call, std::initializer_list<std::string> words) {
   try {
     call();

@@ -15,7 +15,7 @@ std::vector<float> Posterior::deviation() const {
 }
 
 RawLatents Posterior::sample(const Tensor& noise) const {
-  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise {}, expected {}", noise.shape(), mean.shape());
+  if (noise.shape() != mean.shape()) fail<ShapeError>("posterior: noise has shape {}, expected {}", noise.shape(), mean.shape());
   const auto drawn = [&](float* y, const float* center, const float* normal) {
     const std::vector<float> deviations = deviation();
     for (size_t i = 0; i < deviations.size(); ++i) y[i] = center[i] + deviations[i] * normal[i];

@@ -1,4 +1,4 @@
-// What an autoencoder's encoder says of an image.
+// The output of an autoencoder's encoder.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@ struct RawLatents {
   Tensor z;  // [B, H, W, latent_channels]
 };
 
-// The encoder's answer: a diagonal normal distribution over raw latents, or one latent where it gives no variance.
+// The encoder's output: a diagonal normal distribution over raw latents, or a single latent if it has no variance.
 struct Posterior {
-  Tensor mean, logvar;  // [B, H, W, latent_channels]; logvar as the network gave it, undefined where it gives none
+  Tensor mean, logvar;  // [B, H, W, latent_channels]; logvar as the network outputs it, undefined if it has none
 
   RawLatents mode() const { return {mean}; }
-  // exp(½ · logvar), logvar limited to −30 … 20: part of the published definition, not a repair. Zeros without a logvar.
+  // exp(½ · logvar), logvar clamped to −30 … 20, which is part of the published definition. Zeros without a logvar.
   std::vector<float> deviation() const;
   // mean + deviation · noise; noise [B, H, W, latent_channels] standard normal. ShapeError for another shape.
   RawLatents sample(const Tensor& noise) const;

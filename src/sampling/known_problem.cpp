@@ -52,7 +52,7 @@ KnownError known_error(const Sampler& sampler, Backend& device, int64_t n) {
   const Schedule schedule = graded_schedule({.family = Family::exploding, .sigma_min = 0.01, .sigma_max = 100}, 10, 0.1, n);
   Tensor x = Tensor::zeros(device, {1, 1, 1, 1}, DType::f64);
   x.data<double>()[0] = 1;
-  Noise none = [](Backend&, const Shape&) -> Tensor { fail<UsageError>("sampler: a deterministic form has drawn noise"); };
+  Noise none = [](Backend&, const Shape&) -> Tensor { fail<UsageError>("sampler: a deterministic form drew noise"); };
   x = sample(sampler, denoise, x, schedule, none, *options);
   const double exact = gaussian_size(schedule.steps.back().to) / gaussian_size(schedule.steps.front().from);
   found.error = std::abs(x.data<double>()[0] - exact);

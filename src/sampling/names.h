@@ -1,4 +1,4 @@
-// Names as users write them.
+// Comparison of names as users write them.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace hearth::sampling {
 
-// Lower case, "++" as "pp", without spaces, underscores and hyphens: what two spellings of one name have in common.
+// Lower case, "++" as "pp", without spaces, underscores and hyphens: equal for all spellings of one name.
 inline std::string folded(std::string_view name) {
   std::string out;
   for (const char c : name) {

@@ -35,7 +35,8 @@ Options resolve_options(std::string_view owner, std::span<const Option> known, c
     names += (names.empty() ? "" : ", ") + std::string(o.name);
   }
   for (const auto& [name, value] : given)
-    if (!all.contains(name)) fail<UsageError>("{} has no option '{}'; {}", owner, name, names.empty() ? "it has none" : "it has " + names);
+    if (!all.contains(name))
+      fail<UsageError>("{}: option '{}' is unknown, expected {}", owner, name, names.empty() ? "none" : "one of " + names);
   return all;
 }
 

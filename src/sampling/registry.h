@@ -1,4 +1,4 @@
-// What the files of samplers/ hold, one after another: each NAME.cpp defines std::vector<Sampler> NAME_rows().
+// Rows of all files in samplers/, in order: each NAME.cpp defines std::vector<Sampler> NAME_rows().
 #pragma once
 
 #include "sampling/sampler.h"

@@ -56,7 +56,7 @@ const Sampler& find_sampler(std::string_view name) {
       if (folded(alias) == wanted) return s;
   }
   if (const std::string_view own = sampler_name_of_class(name); !own.empty()) return find_sampler(own);
-  fail<UsageError>("sampler '{}' is unknown; known: {}", name, built_names());
+  fail<UsageError>("sampler '{}' is unknown, expected one of {}", name, built_names());
 }
 
 const Sampler& sampler_of(const SchedulerConfig& config) { return find_sampler(sampler_name_of(config)); }
@@ -88,7 +88,7 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
   const Denoiser watched = [&](const Tensor& x, const Level& at) {
     Estimate e = denoise(x, at);
     if (sampler.needs_unconditional && !e.unconditional)
-      fail<UsageError>("sampler '{}' needs the estimate without prompt, which is not there", sampler.name);
+      fail<UsageError>("sampler '{}': requires the unconditional estimate, which the denoiser does not return", sampler.name);
     if (!sampler.bounds_itself) e.x0 = bounded(e.x0, plan);
     level = at, x0 = e.x0;
     return e;
@@ -120,7 +120,7 @@ std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& sch
   };
   Noise none = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
   Schedule counted = schedule;
-  counted.thresholding.reset();  // of f32 only, and no matter here
+  counted.thresholding.reset();  // supports f32 only, and does not matter here
   sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), counted, none, options);
   return calls;
 }

@@ -1,4 +1,4 @@
-// The analytic problem of unit Gaussian data, k-diffusion's functions, properties and names. Against diffusers: trajectories_test.cpp.
+// The analytic problem of unit Gaussian data, k-diffusion's functions, properties and names. trajectories_test.cpp compares with diffusers.
 #include "sampling/samplers.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Values karras(int64_t n) {
   return make_schedule(config, find_schedule("karras"), n).sigmas();
 }
 
-// `config` as the sampler takes it; where it needs another kind of network, the defaults of its own class.
+// `config` as the sampler uses it; if it needs another kind of network, the defaults of its own class.
 SchedulerConfig fitting(const Sampler& s, const SchedulerConfig& config) {
   using enum SchedulerClass;
   const bool own = s.scheduler == scm || s.scheduler == ipndm;
@@ -59,7 +59,7 @@ Denoiser gaussian(int* calls = nullptr) {
   };
 }
 
-// From σ₀ along Karras' ten σ to 0. Values computed in f64 from the definitions and, for these, run in k-diffusion 0.1.1.
+// From σ₀ along Karras' ten σ to 0. Values were computed in f64 from the definitions and, for these samplers, with k-diffusion 0.1.1.
 HOST_TEST(Samplers, gaussian_trajectories) {
   const Schedule schedule = exploding(karras(10));
   const std::tuple<const char*, double, Options> wanted[] = {
@@ -74,7 +74,7 @@ HOST_TEST(Samplers, gaussian_trajectories) {
   }
 }
 
-// Halving the steps' size divides the error by 2 (Euler, DDIM) or 4 (DPM++ 2M); PLMS by more than 4.
+// Halving the step size divides the error by 2 (Euler, DDIM) or 4 (DPM++ 2M); by more than 4 for PLMS.
 HOST_TEST(Samplers, order_of_convergence) {
   const auto error = [&](const std::string& name, int64_t n) {
     const auto config = SchedulerConfig::read(
@@ -159,7 +159,7 @@ Ran run(const std::string& name, const Tensor& start, Options options = {}, DTyp
   return result;
 }
 
-// Enough steps for restart to have a way back.
+// Enough steps for restart to have a restart.
 HOST_TEST(Samplers, draw_noise_only_where_they_say_so) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
@@ -189,7 +189,7 @@ HOST_TEST(Samplers, eta_0_is_the_deterministic_form_bit_for_bit) {
   EXPECT_NE(run("euler_ancestral", start).x.to_vector(), run("euler", start).x.to_vector());
 }
 
-// The state stays f32: a network that answers in 16 bits moves the result by about its own rounding.
+// The state stays f32: a network that outputs 16 bits changes the result by about its own rounding.
 HOST_TEST(Samplers, every_sampler_runs_with_16_bit_answers) {
   const Tensor start = Tensor::from(device, {2, 3, 5, 4}, test::test_values("start", 120));
   for (const Sampler& s : samplers()) {
@@ -214,7 +214,7 @@ HOST_TEST(Samplers, an_image_of_a_batch_equals_the_image_alone_bit_for_bit) {
   const Tensor both = Tensor::from(device, {2, 3, 5, 4}, values);
   const Tensor first = Tensor::from(device, {1, 3, 5, 4}, std::span(values).first(60));
   for (const Sampler& s : samplers()) {
-    if (s.ends_itself) continue;  // its steps follow the error of all images; the pipeline runs it image by image
+    if (s.ends_itself) continue;  // it controls its steps by the error of all images; the pipeline runs it image by image
     const Values alone = run(std::string(s.name), first).x.to_vector();
     EXPECT_EQ(run(std::string(s.name), both).x.slice(0, 0, 1).to_vector(), alone) << s.name;
   }
@@ -238,14 +238,14 @@ HOST_TEST(Samplers, steps_are_reported_and_may_end_the_run) {
   EXPECT_EQ(sigmas, Values(all.begin(), all.begin() + 3));
 }
 
-// What takes the place of x after a call is what the next call sees and what the run ends with, between the calls of a step too; it is told
-// the level of the next call. Where diffusers' class has its middle, that is the end of the step.
+// The replacement of x after a call is the input of the next call and the result of the run, between the calls of a step too. It receives
+// the level of the next call, which is the end of the step if diffusers' class counts its midpoint as that.
 HOST_TEST(Samplers, each_call_is_followed_by_what_takes_the_place_of_x) {
   const std::set<std::string_view> told_the_end{"dpm_2", "dpm_2_ancestral", "dpmpp_sde"};
   const Schedule schedule = exploding(karras(6));
   const Tensor start = Tensor::from(device, {1, 1, 2, 2}, test::test_values("start", 4));
   for (const Sampler& s : samplers()) {
-    if (s.ends_itself || s.name == "scm") continue;  // SCM's levels are no σ
+    if (s.ends_itself || s.name == "scm") continue;  // SCM's levels are not σ
     SCOPED_TRACE(s.name);
     Tensor given;
     std::vector<double> asked, told;
@@ -333,7 +333,7 @@ TEST(SamplerNames, no_name_stands_for_two) {
   }
 }
 
-// A run that is stopped after any step and goes on from what it remembers equals the whole run bit for bit.
+// A run that is stopped after any step and resumed from its state is bit-identical to the whole run.
 HOST_TEST(Samplers, a_run_can_be_resumed) {
   const auto config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
@@ -354,7 +354,7 @@ HOST_TEST(Samplers, a_run_can_be_resumed) {
   }
 }
 
-// What the programs that a sampler is from take where nobody says anything.
+// The defaults of the programs that a sampler comes from.
 TEST(SamplerOptions, defaults) {
   const double no_limit = std::numeric_limits<double>::infinity();
   const std::map<std::string_view, Options> wanted{
@@ -450,8 +450,8 @@ TEST(SamplerNames, unknown_and_unbuilt_names_are_told_apart) {
     }
     return "";
   };
-  EXPECT_EQ(message("eular").substr(0, 44), "usage: sampler 'eular' is unknown; known: co");
-  EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown;");
+  EXPECT_EQ(message("eular").substr(0, 53), "usage: sampler 'eular' is unknown, expected one of co");
+  EXPECT_EQ(message("").substr(0, 29), "usage: sampler '' is unknown,");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Every golden case: the schedule equals diffusers' set_timesteps, and the run ends where diffusers' step loop ends.
-// The recipe (golden/make.py) says what a case holds.
+// The recipe (golden/make.py) describes the content of a case.
 #include <sstream>
 
 #include "sampling/samplers.h"
@@ -89,15 +89,15 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
   else choice = find_schedule(c.schedule);
   const Sampler& sampler = sampler_of(config);
   Reader reader(golden.values(name));
-  // torch takes the square roots of the zero-SNR rescale from MKL, which is one unit off in the last place now and then.
-  // EDMDPMSolverMultistepScheduler takes the seventh power in f32.
+  // torch takes the square roots of the zero-SNR rescale from MKL, which is sometimes one unit off in the last place.
+  // EDMDPMSolverMultistepScheduler computes the seventh power in f32.
   const double sigma_limit = config.rescale_betas_zero_snr || config.scheduler == SchedulerClass::edm_dpm ? 1e-5 : 1e-6;
   while (!reader.done()) {
     const auto n = int64_t(reader.one());
     SCOPED_TRACE(n);
     const float init = reader.one();
     if (config.rescale_betas_zero_snr && c.class_name == "DDIMScheduler" && config.prediction == Prediction::epsilon && n == 999 &&
-        config.steps_offset == 1) {  // reaches ᾱ = 0: refused, the reference's run would be NaN
+        config.steps_offset == 1) {  // reaches ᾱ = 0: rejected, because the reference's run would be NaN
       EXPECT_THROW(make_schedule(config, choice, n), UnsupportedError);
       for (int skipped = 0; skipped < 3; ++skipped) reader.list();
       continue;
@@ -124,7 +124,7 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
       }
       ASSERT_EQ(s.size(), sigmas.size());
       for (size_t i = 0; i < s.size(); ++i) {
-        // Of a reversed flow the recipe lists 1 − (1 − σ).
+        // For a reversed flow the recipe lists 1 − (1 − σ).
         const double unit = config.prediction == Prediction::reverse_flow ? 1 : double(sigmas[i]);
         const double error = s[i] == sigmas[i] ? 0 : std::abs(double(s[i]) - double(sigmas[i])) / unit;
         EXPECT_LE(error, sigma_limit) << "sigma " << i << ": " << s[i] << ", reference " << sigmas[i];
@@ -137,7 +137,7 @@ void run_case(const test::Golden& golden, const std::string& name, Backend& devi
     Noise noise = recorded(noises, 0);
     Options options;
     if (!c.eta.empty()) options["eta"] = std::stod(c.eta);
-    else if (config.scheduler == SchedulerClass::tcd) options["eta"] = 0.3;  // what step takes by itself; pipelines say 0
+    else if (config.scheduler == SchedulerClass::tcd) options["eta"] = 0.3;  // the default of step; pipelines pass 0
     Tensor x = starting_point(schedule, noise(device, {2, 3, 5, 4}));
     int64_t calls = 0;
     x = sample(sampler, make_denoiser(network, {schedule.prediction, schedule.sigma_data}, 1), x, schedule, noise, options,
@@ -163,7 +163,7 @@ void run_all(const std::string& file, Backend& device, double limit) {
   for (const std::string& name : golden.names())
     if (name != "noise") run_case(golden, name, device, limit, worst), ++cases;
   EXPECT_GT(cases, 15);
-  // The largest errors of the run, to be compared with the limits.
+  // The largest errors of the run, for comparison with the limits.
   ::testing::Test::RecordProperty("worst_timestep", std::to_string(worst.timestep));
   ::testing::Test::RecordProperty("worst_sigma", std::to_string(worst.sigma));
   ::testing::Test::RecordProperty("worst_x", std::to_string(worst.x) + " " + worst.where);

@@ -68,7 +68,7 @@ TEST_F(GenerateTest, debug_prints_tables_and_the_first_operation_that_is_not_fin
   for (const char* part : {"a.png: 64×64, seed 7\n", "GFLOP/s", "mid_block"}) EXPECT_NE(out.find(part), std::string::npos) << out;
   EXPECT_TRUE(generate_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
   cli::save_arrays(folder / "huge.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256, 3e38f)}}});
-  EXPECT_NE(generate({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first operation)"), std::string::npos);
+  EXPECT_NE(draw({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first op)"), std::string::npos);
   for (const char* words : {"nan", "shapes,nan", "all"})
     EXPECT_NE(generate({"--noise", "huge.safetensors", "--debug", words}).err.find("is the first op with non-finite values"),
               std::string::npos)
@@ -346,12 +346,13 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
            generate({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
   };
   effects["--image-guidance"] = [&] {  // for InstructPix2Pix models: tests/e2e/editing_test.cpp
-    return generate({"--init-image", "start.png", "--image-guidance", "2"}).err.find("does not edit as it is told") != std::string::npos &&
-           generate({"--image-guidance", "much"}).code == 2;
+    return draw({"--init-image", "start.png", "--image-guidance", "2"})
+                   .err.find("image guidance is supported only by instruction editing models") != std::string::npos &&
+           draw({"--image-guidance", "much"}).code == 2;
   };
   effects["--depth-map"] = [&] {  // for depth-to-image models: tests/e2e/editing_xl_test.cpp
-    return generate({"--depth-map", "start.png"}).err.find("this model is told none") != std::string::npos &&
-           generate({"--depth-map", "no.png"}).code == 1;
+    return draw({"--depth-map", "start.png"}).err.find("this model does not support a depth map") != std::string::npos &&
+           draw({"--depth-map", "no.png"}).code == 1;
   };
   effects["--hires"] = [&] { return generated({"--hires", "1.5"}).width == 96 && generate({"--hires", "0"}).code == 2; };
   effects["--hires-upscaler"] = [&] {

@@ -226,8 +226,7 @@ TEST_F(RerunTest, unusable_input_images_are_rejected) {
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
   refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
   refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "expected four");
-  refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1,
-          "a second pass draws all of the image: not with a mask");
+  refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1, "a second pass cannot be combined with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
   refused({"--preview", "nowhere/a.png"}, 1, "nowhere");
 }

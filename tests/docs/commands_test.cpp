@@ -1,5 +1,5 @@
-// Every `hearth …` line in the code blocks of README.md and docs/ runs, in order, in one folder per document. Small files stand in for the
-// models and images that the documents name, and small sizes for what would take long (`stand_ins`). Flags are checked as written.
+// Runs every `hearth …` line in the code blocks of README.md and docs/, in order, in one folder per document. Small files replace the
+// models and images that the documents name, and small sizes those that would take long (`stand_ins`). Flags are checked as written.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ struct Line {
   std::string text;
 };
 
-// The lines of fenced blocks that run the command, without a prompt sign and the build folder; a line that ends in \ goes on.
+// The lines of fenced blocks that run the command, without prompt sign and build folder; a line that ends in \ continues.
 std::vector<Line> commands_of(const fs::path& document) {
   static const std::regex command(R"(^(\$ )?(build/release/bin/)?(hearth [a-z-].*))");
   std::vector<Line> commands;
@@ -61,10 +61,10 @@ std::vector<std::string> documents() {
   return found;
 }
 
-// What is run in place of what is written.
+// Replacements in the commands before they run.
 const std::pair<std::regex, const char*> stand_ins[] = {
     {std::regex("^hearth "), HEARTH_COMMAND " "},
-    {std::regex("(dreamshaper\\.safetensors)"), "$1 --config stable-diffusion-v1-5"},  // no published model has its geometry
+    {std::regex("(dreamshaper\\.safetensors)"), "$1 --config stable-diffusion-v1-5"},  // no published model has its sizes
     {std::regex("-([WH]) \\d+"), "-$1 64"},
     {std::regex("--thumbnail-width \\d+"), "--thumbnail-width 16"},
     {std::regex("samplers plot"), "samplers plot -W 32 -H 32 --samplers euler,dpmpp_2m --reference-steps 4"},
@@ -102,7 +102,7 @@ class DocumentTest : public testing::TestWithParam<std::string> {
     fs::remove(folder / "llama-q4_k.gguf");
   }
 
-  // Through a shell, which knows quotes, comments and pipes; `output` gets what it prints.
+  // Runs the line in a shell, which handles quotes, comments and pipes; `output` receives its output.
   int run(const std::string& line) {
     write_file(folder / "line", line + "\n");
     FILE* out = popen(fmt::format("cd '{}' && sh line < /dev/null 2>&1", folder.path().string()).c_str(), "r");
@@ -129,7 +129,7 @@ class DocumentTest : public testing::TestWithParam<std::string> {
 
  private:
   void link(const std::string& name, const fs::path& target) const { fs::create_symlink(target, folder / name); }
-  // A golden checkpoint whose UNet also takes a mask, an image or depths, which it multiplies with nothing.
+  // A golden checkpoint whose UNet also takes a mask, an image or a depth map, with weights of zero for it.
   fs::path widened(const std::string& checkpoint, const char* pipeline, int64_t channels) {
     CheckpointCopy& copy = *copies_.emplace_back(std::make_unique<CheckpointCopy>(checkpoint));
     copy.edit_json("model_index.json", [&](nlohmann::json& index) {
@@ -158,7 +158,7 @@ class DocumentTest : public testing::TestWithParam<std::string> {
       link(fmt::format("stable-diffusion-v1-5/{}.{}.safetensors", file, variant),
            folder / fmt::format("stable-diffusion-v1-5/{}.safetensors", file));
   }
-  // A TAESD decoder in its maker's layout: numbers in place of names, the clamp counted as one.
+  // A TAESD decoder in its author's layout: numbers as names, with the clamp counted as one.
   void write_decoder(const std::string& name) {
     MemoryLedger ledger;
     const auto plan = make_plan_backend(ledger);
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Documents, DocumentTest, testing::ValuesIn(documents())
   return std::regex_replace(fs::path(document.param).stem().string(), std::regex("[^A-Za-z0-9]"), "_");
 });
 
-// The test itself: it finds the commands, and a mistake in one does not pass.
+// The test of the test: it finds the commands, and a mistake in one fails.
 class BrokenDocumentTest : public DocumentTest {};
 INSTANTIATE_TEST_SUITE_P(Documents, BrokenDocumentTest, testing::Values("README.md"));
 

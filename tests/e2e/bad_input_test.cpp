@@ -123,7 +123,7 @@ TEST(BadCheckpoint, components_that_do_not_match) {
   for (const char* key : {"in_channels", "out_channels"}) {
     CheckpointCopy copy("pndm");
     set(copy, "vae/config.json", key, 1);
-    expect_parts(complaint(copy.path()), {"UnsupportedError", "1", "only 3 (RGB)"});
+    expect_parts(complaint(copy.path()), {"UnsupportedError", "1", "expected 3 (RGB)"});
   }
 }
 

@@ -186,11 +186,11 @@ TEST_F(Edits, invalid_combinations_are_refused) {
     EXPECT_EQ(said.find('\n'), said.npos) << said;
   };
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: 1.5, expected 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: got 1.5, expected a number from 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "expected 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is not one, expected at least 0.1");
+      "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is less than one step, expected at least 0.1");
   expect(
       "image_055", [](Request& r) { r.edit.image.reset(); }, "a strength without an image");
   expect(
@@ -232,23 +232,23 @@ TEST_F(Edits, invalid_combinations_are_refused) {
   expect(
       "image_055", [](Request& r) { r.width = 60; }, "width 60 does not fit");
   expect(
-      "paint9", [](Request& r) { r.edit.mask.reset(); }, "this model paints into an image: expected --init-image and --mask");
+      "paint9", [](Request& r) { r.edit.mask.reset(); }, "this is an inpainting model, expected --init-image and --mask");
   expect(
-      "paint9", [](Request& r) { r.edit = {}; }, "this model paints into an image: expected --init-image and --mask");
+      "paint9", [](Request& r) { r.edit = {}; }, "this is an inpainting model, expected --init-image and --mask");
   expect(
-      "told", [](Request& r) { r.edit = {}; }, "this model edits an image: expected --init-image");
+      "told", [](Request& r) { r.edit = {}; }, "this is an instruction editing model, expected --init-image");
   expect(
-      "told", [](Request& r) { r.edit.strength = 0.5; }, "begins from noise");
+      "told", [](Request& r) { r.edit.strength = 0.5; }, "starts from noise");
   expect(
-      "told", [](Request& r) { r.edit.mask = r.edit.image; }, "goes with --compat a1111 and comfyui only");
+      "told", [](Request& r) { r.edit.mask = r.edit.image; }, "is supported only with --compat a1111 and comfyui");
   expect(
-      "told", [](Request& r) { r.guidance_method = "apg"; }, "does not go with an image-editing model");
+      "told", [](Request& r) { r.guidance_method = "apg"; }, "cannot be combined with an image-editing model");
   expect(
-      "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which an image could be kept");
+      "paint", [](Request& r) { r.sampler = "dpm_adaptive"; }, "has no steps after which the unmasked part can be restored");
   expect(
-      "paint", [](Request& r) { r.hires = Hires(); }, "a second pass draws all of the image: not with a mask");
+      "paint", [](Request& r) { r.hires = Hires(); }, "a second pass cannot be combined with a mask");
   expect(
-      "told", [](Request& r) { r.hires = Hires(); }, "does not go with a model that sees an image beside the latents");
+      "told", [](Request& r) { r.hires = Hires(); }, "cannot be combined with a model that has an input image");
 }
 
 struct Passes : Edits {
@@ -276,7 +276,7 @@ TEST_F(Passes, the_second_pass_is_image_to_image_on_the_first) {
   Request one = plain();
   EXPECT_EQ(model("pndm").generate(r).latents.values, model("pndm").generate(one).latents.values);
   r.hires = Hires{.scale = 0.5};
-  EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("hires: a scale of 0.5, expected 1 to 64"), std::string::npos);
+  EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("hires: scale is 0.5, expected 1 to 64"), std::string::npos);
   r.hires = Hires{.upscaler = "magic"};
   EXPECT_NE(complaint_of([&] { model("pndm").generate(r); }).find("upscaler 'magic' is unknown"), std::string::npos);
 }

@@ -134,12 +134,12 @@ TEST_F(EditsXl, unsupported_depth_maps_are_refused) {
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   };
   refused(
-      "depth_030", [](Request& r) { r.edit.depth_map.reset(); }, "this model is told how near things are: expected --depth-map");
+      "depth_030", [](Request& r) { r.edit.depth_map.reset(); }, "this model is conditioned on a depth map, expected --depth-map");
   refused(
-      "image_055", [&](Request& r) { r.edit.depth_map = image("depth", 64, 64); }, "a depth map, but this model is told none");
+      "image_055", [&](Request& r) { r.edit.depth_map = image("depth", 64, 64); }, "this model does not support a depth map");
   refused(
       "depth_030", [](Request& r) { r.edit.depth_map->rgb.assign(64 * 64 * 3, 77); },
-      "the depth map is everywhere 77, expected near and far");
+      "the depth map is 77 everywhere, expected different depths");
   refused(
       "depth_030", [](Request& r) { r.edit.depth_map->rgb.pop_back(); }, "depth map: 12287 bytes for 64×64 pixels");
   refused(

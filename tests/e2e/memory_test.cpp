@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 Json memory_of(const Generation& made) { return Json::parse(made.report).at("memory"); }
 
-constexpr const char* lean_mode = "each network is loaded for its own work only";
+constexpr const char* lean_mode = "each network is loaded only while it works";
 constexpr int64_t middle = 16 << 20;
 
 // Two networks of more than twice `middle`, far more than the fluctuation of the process's measured memory.

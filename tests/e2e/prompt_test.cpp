@@ -189,18 +189,21 @@ TEST(Prompts, errors_are_one_line) {
     change(r);
     return message_of<Error>([&] { model().generate(r); }, golden_folder());
   };
-  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 3; }), "generate: clip skip 3 does not fit, expected 1 to 2");
-  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 0; }), "generate: clip_skip 0 does not fit, expected at least 1");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 3; }), "generate: clip skip is 3, expected 1 to 2");
+  EXPECT_EQ(complaint([](Request& r) { r.options["clip_skip"] = 0; }), "generate: clip_skip is 0, expected at least 1");
   EXPECT_EQ(complaint([](Request& r) {
               r.prompt_syntax = PromptSyntax::plain;
               r.emphasis = Emphasis::ignore;
             }),
-            "generate: emphasis 'ignore' acts in A1111's prompt syntax only, this is plain");
+            "generate: emphasis 'ignore' requires A1111's prompt syntax, but the syntax is plain");
   EXPECT_EQ(complaint([](Request& r) { r.embeddings = {{.file = golden_folder() / "pndm.safetensors"}}; }).substr(0, 60),
             std::string("FOLDER/pndm.safetensors: expected emb_params, clip_l or one tensor that is named after its token, found ", 60));
   EXPECT_NE(complaint([](Request& r) { r.embeddings = {{.file = "nowhere.pt"}}; }).find("nowhere.pt"), std::string::npos);
   const Embedding tiny = {.file = golden_folder() / "prompts-tiny.safetensors"};
-  EXPECT_EQ(complaint([&](Request& r) { r.embeddings = {tiny, tiny}; }), "generate: two embeddings are called 'prompts-tiny'");
+  EXPECT_EQ(complaint([&](Request& r) {
+              r.embeddings = {tiny, tiny};
+            }),
+            "generate: two embeddings are named 'prompts-tiny', expected different names");
   EXPECT_EQ(message_of<Error>(
                 [&] {
                   Request r = small("a house");

@@ -194,7 +194,7 @@ TEST(Report, old_configs_are_read_as_the_reference_reads_them) {
   EXPECT_TRUE(made.images.empty());
 
   const Json notes = Json::parse(Model::open(checkpoint_folder("ancestral")).description()).at("notes");
-  EXPECT_NE(notes.dump().find("steps_offset is 1 in place of 0"), std::string::npos) << notes.dump();
+  EXPECT_NE(notes.dump().find("steps_offset is 1 instead of 0"), std::string::npos) << notes.dump();
   Model euler = Model::open(checkpoint_folder("euler"));
   const Generation clipped = euler.generate({.prompt = "x", .steps = 1, .sampler = "ddim"});
   ASSERT_EQ(clipped.warnings.size(), 1u);
@@ -284,7 +284,7 @@ TEST(Report, a_size_without_default_must_be_given) {
   for (const auto& [width, height] : {std::pair<std::optional<int64_t>, std::optional<int64_t>>{16, {}}, {{}, 16}, {{}, {}}}) try {
       model.generate({.prompt = "x", .width = width, .height = height, .steps = 1});
       ADD_FAILURE() << "a size was made up";
-    } catch (const UsageError& e) { EXPECT_NE(std::string(e.what()).find("states no native size"), std::string::npos) << e.what(); }
+    } catch (const UsageError& e) { EXPECT_NE(std::string(e.what()).find("has no native size"), std::string::npos) << e.what(); }
   EXPECT_EQ(model.generate({.prompt = "x", .width = 16, .height = 8, .steps = 1}).images[0].height, 8);
 }
 

@@ -98,8 +98,8 @@ TEST(SamplerOptions, act_and_are_refused) {
     } catch (const UsageError& e) { return e.what(); }
     return "";
   };
-  EXPECT_EQ(refusal("lms", "eta", "1"), "sampler 'lms' has no option 'eta'; it has order, last_step");
-  EXPECT_EQ(refusal("dpmpp_2m", "eta", "1"), "sampler 'dpmpp_2m' has no option 'eta'; it has none");
+  EXPECT_EQ(refusal("lms", "eta", "1"), "sampler 'lms': option 'eta' is unknown, expected one of order, last_step");
+  EXPECT_EQ(refusal("dpmpp_2m", "eta", "1"), "sampler 'dpmpp_2m': option 'eta' is unknown, expected none");
   EXPECT_EQ(refusal("lms", "order", "1.5"), "sampler 'lms': order is 1.5, expected a whole number, 1 … 8");
   EXPECT_EQ(refusal("euler_ancestral", "eta", "-1"), "sampler 'euler_ancestral': eta is -1, expected at least 0");
   EXPECT_EQ(refusal("lms", "last_step", "fast"), "sampler 'lms': last_step is 'fast', expected one of integrated, denoised");

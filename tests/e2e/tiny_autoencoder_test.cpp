@@ -162,11 +162,11 @@ TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
   const auto expect = [](const std::string& line, const std::string& part) { EXPECT_NE(line.find(part), std::string::npos) << line; };
-  expect(refusal({.preview_decoder = checkpoint_folder("pndm")}),
-         "previews are decoded by an AutoencoderTiny (TAESD), this is an AutoencoderKL");
-  expect(refusal({.preview_decoder = decoder}, "dpmpp"),
-         "decodes latents of 4 channels to images of 3 channels and 8 times the size, the model's need 6, 3 and 8");
-  expect(refusal({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
+  expect(told({.preview_decoder = checkpoint_folder("pndm")}),
+         "the preview decoder is an AutoencoderKL, expected an AutoencoderTiny (TAESD)");
+  expect(told({.preview_decoder = decoder}, "dpmpp"),
+         "decodes latents of 4 channels to images of 3 channels and 8 times the size, expected 6, 3 and 8 as for the model");
+  expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
   broken["20.weight"] = broken.at("19.weight");
@@ -178,7 +178,7 @@ TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
   Model m = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {whole}}}});
   Request r = request();
   r.vae_tiling = VaeTiling::on, r.vae_tile = 96;
-  expect(complaint_of([&] { m.generate(r); }), "tiles of 96 pixels do not fit, expected a multiple of 64");
+  expect(complaint_of([&] { m.generate(r); }), "tile size is 96 pixels, expected a multiple of 64");
 }
 
 // Text-to-image needs only its decoder.
@@ -194,23 +194,23 @@ TEST_F(TinyAutoencoder, a_decoder_alone_is_enough) {
     }
   Model m =
       Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}, .precision = Precision::f32, .preview_decoder = decoder});
-  EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder alone"), std::string::npos);
-  const auto refusal = [&](const std::function<void(Request&)>& change, Model& model) {
+  EXPECT_NE(Json::parse(m.description()).at("notes").dump().find("the autoencoder is a decoder only"), std::string::npos);
+  const auto told = [&](const std::function<void(Request&)>& change, Model& model) {
     Request r = request();
     change(r);
     return complaint_of([&] { model.generate(r); });
   };
   const std::string from_image =
-      "UsageError: generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too";
-  EXPECT_EQ(refusal([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
-  EXPECT_EQ(refusal([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
+      "UsageError: generate: the run starts from an image, but the autoencoder is a decoder only, expected one with an encoder";
+  EXPECT_EQ(told([&](Request& r) { r.edit.image = image("image"); }, m), from_image);
+  EXPECT_EQ(told([](Request& r) { r.hires = Hires{.scale = 2, .upscaler = "lanczos"}; }, m), from_image);
   Request r = request();
   r.hires = Hires{.scale = 2, .upscaler = "latent"};
   r.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {};
   EXPECT_EQ(m.generate(r).images[0].width, 128);
   Model without = Model::open(checkpoint_folder("pndm"), {.components = {{"vae", {decoder}}}});
-  EXPECT_EQ(refusal([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
-            "UsageError: generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
+  EXPECT_EQ(told([](Request& q) { q.preview.show = [](const std::vector<Image>&, int64_t, int64_t) {}; }, without),
+            "UsageError: generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
   EXPECT_NE(complaint_of([&] {
               convert({.model = checkpoint_folder("pndm"), .components = {{"vae", decoder}}, .output = folder / "made"});
             }).find("a decoder alone"),

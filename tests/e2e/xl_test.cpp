@@ -126,11 +126,11 @@ TEST(Xl, compat_a1111_does_not_apply_clip_skip_to_open_clip) {
     const Json report = Json::parse(model.generate(r).report);
     return std::pair{report.at("request").at("clip_skip"), report.at("warnings").dump()};
   };
-  const auto warns = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
-  EXPECT_TRUE(warns(warnings("xl"), "clip skip 3 leaves text_encoder_2 at 2, as A1111 does"));
+  const auto told = [](const std::pair<Json, std::string>& w, const char* text) { return w.second.find(text) != std::string::npos; };
+  EXPECT_TRUE(told(warnings("xl"), "clip skip 3 does not apply to text_encoder_2, which stays at 2, as in A1111"));
   EXPECT_EQ(warnings("xl").first, 3);
-  EXPECT_FALSE(warns(warnings("xl", 3), "leaves"));
-  EXPECT_TRUE(warns(warnings("ddim_v"), "clip skip 3 leaves text_encoder at 1, as A1111 does"));
+  EXPECT_FALSE(told(warnings("xl", 3), "leaves"));
+  EXPECT_TRUE(told(warnings("ddim_v"), "clip skip 3 does not apply to text_encoder, which stays at 1, as in A1111"));
   EXPECT_EQ(warnings("ddim_v").first, 1);
 }
 
@@ -218,7 +218,7 @@ TEST(Xl, errors_are_one_line) {
                         r.options["crop"] = std::array<int64_t, 2>{1, 2};
                       }),
             "generate: sd1 has no option 'crop'; its own are clip_skip");
-  EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start, but no refiner");
+  EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start without a refiner, expected both");
   EXPECT_EQ(
       complaint(xl, [](Request& r) { r.options["aesthetic_score"] = 5.0; }),
       "generate: sdxl has no option 'aesthetic_score'; its own are prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
@@ -227,14 +227,14 @@ TEST(Xl, errors_are_one_line) {
                       [](Request& r) {
                         r.options["negative_crop"] = std::array<int64_t, 2>{1, 2};
                       }),
-            "generate: a size for the negative prompt alone, expected both its original and its target size");
-  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip"] = 4; }), "generate: clip skip 4 does not fit, expected 1 to 3");
+            "generate: only one size for the negative prompt, expected both its original and its target size");
+  EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip"] = 4; }), "generate: clip skip is 4, expected 1 to 3");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip_2"] = 4; }),
-            "generate: clip skip 4 of the second text encoder does not fit, expected 1 to 3");
+            "generate: clip skip of the second text encoder is 4, expected 1 to 3");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["clip_skip_2"] = 2; }),
             "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.options["prompt_2"] = std::string("a AND b"); }),
-            "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
+            "generate: the prompts of the text encoders differ in their parts with AND, expected equally many, with the same weights");
   EXPECT_EQ(complaint(refiner,
                       [](Request& r) {
                         r.options["target_size"] = std::array<int64_t, 2>{64, 64};
@@ -244,13 +244,13 @@ TEST(Xl, errors_are_one_line) {
             "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
-              fmt::format("generate: the refiner's start {} does not fit, expected more than 0 and less than 1", start));
+              fmt::format("generate: the refiner's start is {}, expected a number above 0 and below 1", start));
   EXPECT_EQ(complaint(both, [](Request& r) { r.refiner_start = 0.999; }),
             "generate: the refiner's start 0.999 leaves the refiner none of 3 steps");
-  EXPECT_EQ(complaint(both, [](Request& r) { r.stop_after = 1; }), "generate: a run with a refiner cannot be stopped and resumed");
+  EXPECT_EQ(complaint(both, [](Request& r) { r.stop_after = 1; }), "generate: a run with a refiner does not support stopping and resuming");
   EXPECT_EQ(complaint(both, [](Request& r) { r.sampler = std::string("dpm_adaptive"); }),
-            "generate: sampler 'dpm_adaptive' has no steps that a refiner could take over");
-  EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: a refiner, but there is none for sd1");
+            "generate: sampler 'dpm_adaptive' has no steps that a refiner could execute, expected another sampler");
+  EXPECT_EQ(message_of<Error>([] { open("pndm", "xl_refiner"); }, golden_folder()), "open: family sd1 does not support a refiner");
 }
 
 TEST(Xl, incompatible_checkpoints_are_refused) {
@@ -261,14 +261,18 @@ TEST(Xl, incompatible_checkpoints_are_refused) {
   };
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
-  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "expected text_time");
-  has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet takes 6 and gives 4 channels");
-  has(complaint("vae/config.json", [](Json& c) { c["latents_mean"] = {0, 0, 0, 0}; }), "'latents_mean' and 'latents_std' go together");
+  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
+  has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet has 6 input and 4 output channels");
+  has(complaint("vae/config.json",
+                [](Json& c) {
+                  c["latents_mean"] = {0, 0, 0, 0};
+                }),
+      "only one of 'latents_mean' and 'latents_std' is given");
   has(complaint("vae/config.json",
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
                 }),
-      "'latents_mean' has 3 numbers, expected one for each of 4 latent channels");
+      "'latents_mean' has 3 values, expected one for each of 4 latent channels");
   has(complaint("vae/config.json",
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 0, 1};
@@ -280,12 +284,12 @@ TEST(Xl, incompatible_checkpoints_are_refused) {
   CheckpointCopy refiner("xl_refiner");
   refiner.edit_json("vae/config.json", [](Json& c) { c["scaling_factor"] = 0.5; });
   has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
-      "scaled by 0.5, those of the model by 0.13025");
+      "scaled by 0.5, expected the model's 0.13025");
   refiner.edit_json("vae/config.json", [](Json& c) {
     c["scaling_factor"] = 0.13025, c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
   });
   has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
-      "the refiner's latents have other statistics");
+      "the refiner's latents_mean and latents_std differ from the model's");
 }
 
 }  // namespace

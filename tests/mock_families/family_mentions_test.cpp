@@ -1,6 +1,6 @@
-// A family is one folder: no other file of the library knows what it is called. Looked for are the words that a checkpoint, a file or a
-// user calls a family by, as whole words in any case, in all files of src/, include/ and the other mock families but tests, goldens and
-// documents.
+// A family is a single folder: no other file of the library mentions it. The test searches for the names that checkpoints, files and
+// users have for a family, as whole words in any case, in all files of src/, include/ and the other mock families except tests, goldens
+// and documents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is written like a family's word and is not one.
+// Text that looks like a family's name but is not one.
 struct Exception {
-  std::string_view files;  // whose path begins so
+  std::string_view files;  // prefix of their paths
   std::string_view text;   // in lower case; it contains the word
   std::string_view reason;
 };
@@ -70,7 +70,7 @@ std::map<std::string, std::set<std::string>> owners() {
 
 bool of_a_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether the word at that place is within an exception's text.
+// Whether the word at this position is within an exception's text.
 bool is_exception(const std::string& file, std::string_view text, size_t at, size_t size) {
   const auto covers = [&](const Exception& e) {
     const size_t end = at + size;
@@ -81,7 +81,7 @@ bool is_exception(const std::string& file, std::string_view text, size_t at, siz
   return std::ranges::any_of(exceptions, [&](const Exception& e) { return file.starts_with(e.files) && covers(e); });
 }
 
-// Where the text, in lower case, has the word.
+// Positions of the word in the text, which is in lower case.
 std::vector<size_t> places_of(std::string_view text, std::string_view word) {
   std::vector<size_t> places;
   for (size_t at = 0; (at = text.find(word, at)) != text.npos; at += word.size()) {
@@ -98,7 +98,7 @@ bool is_counted(const fs::path& file) {
   return endings.contains(file.extension()) && !golden && !stem.ends_with("_test");
 }
 
-// The files that the rule is about, by their path in the source tree, in lower case.
+// The files that the rule applies to, by their path in the source tree, in lower case.
 std::map<std::string, std::string> texts() {
   std::map<std::string, std::string> all;
   const fs::path root = HEARTH_SOURCE_DIR;
@@ -137,7 +137,7 @@ TEST(FamilyMentions, no_file_outside_its_folder_knows_a_family) {
     }
 }
 
-// An exception that nothing needs any more is to go.
+// An exception that is no longer needed must be removed.
 TEST(FamilyMentions, every_exception_is_needed) {
   const std::map<std::string, std::string> files = texts();
   for (const Exception& e : exceptions) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cmake/commit.cmake in a git repository, in the tarball of `git archive`, and in neither. Usage: commit.sh CMAKE SOURCE
+# Tests cmake/commit.cmake in a git repository, in the tarball of `git archive`, and in neither. Usage: commit.sh CMAKE SOURCE
 # Exit status 77 (ctest: skipped) without git.
 set -eu
 cmake=$1 source=$2

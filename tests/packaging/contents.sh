@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the packages are made of, without building one: the component `runtime` runs from any folder, and with `bundle`, as in the
-# tarball, it brings every shared library that a system may lack.
+# Checks the content of the packages without building one: the component `runtime` runs from any folder, and with `bundle`, as in the
+# tarball, it contains every shared library that a system may lack.
 # Usage: contents.sh CMAKE SOURCE BUILD. Exit status 77 (ctest: skipped) without dpkg, which names the packages of those libraries.
 set -eu
 cmake=$1 source=$2 build=$3
@@ -26,7 +26,7 @@ cmp "$source/LICENSE" share/doc/hearth/copyright
 for page in man/man1/hearth.1 man/man1/hearth-generate.1 bash-completion/completions/hearth zsh/site-functions/_hearth \
   fish/vendor_completions.d/hearth.fish; do [ -s "share/$page" ] || fail "share/$page is missing"; done
 
-# Each library is the one beside the command, but those that every system has; each has its license.
+# Each library is the one next to the command, except those that every system has; each has its license.
 others=$(ldd bin/hearth | grep ' => ' | grep -vF "=> $PWD/bin/../lib/hearth/" | grep -vE '^\s*lib(c|m|stdc\+\+|gcc_s)\.so' || true)
 [ -z "$others" ] || fail "not bundled: $others"
 [ -s share/doc/libpng16-16/copyright ] || fail "libpng comes without its license"

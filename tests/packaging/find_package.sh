@@ -32,7 +32,7 @@ quietly "$prefix/bin/hearth" generate -p "a red house on green hills at sunset" 
 cmp ours.png theirs.png
 cmp ours.png command.png
 
-# The assets were those of the tree that was moved, not those of the sources.
+# The assets were those of the moved tree, not those of the sources.
 rm -r "$prefix/share/hearth/demo-model"
 for program in "build/minimal none.png" "$prefix/bin/hearth generate -p x --steps 1 -o none.png"; do
   # shellcheck disable=SC2086

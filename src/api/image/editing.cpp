@@ -49,7 +49,7 @@ std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
     mask = inverted({.width = image.width, .height = image.height, .values = e.image->alpha});
   }
   if (mask && (mask->width != image.width || mask->height != image.height))
-    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected the same size", mask->width, mask->height, image.width,
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected equal sizes", mask->width, mask->height, image.width,
                      image.height);
   return mask;
 }

@@ -13,9 +13,9 @@ std::vector<TextualInversion> read_embeddings(std::span<const Embedding> files, 
     TextualInversion& one = read.emplace_back(read_textual_inversion(e.file, encoder, width, device));
     const bool token = e.name.empty() && syntax == text::PromptSyntax::plain && !one.token.empty();
     const std::string name = !e.name.empty() ? e.name : token ? one.token : e.file.stem().string();
-    if (name.empty()) fail<UsageError>("generate: the embedding {} has no name", e.file.string());
+    if (name.empty()) fail<UsageError>("generate: embedding {}: no name, expected one", e.file.string());
     if (std::ranges::find(names, name, &text::EmbeddingName::name) != names.end())
-      fail<UsageError>("generate: two embeddings are called '{}'", name);
+      fail<UsageError>("generate: two embeddings are named '{}', expected different names", name);
     names.push_back({.name = name, .vectors = one.vectors, .file_name = e.file.filename().string()});
   }
   return read;

@@ -1,4 +1,4 @@
-// A checkpoint's CLIP tokenizer, wherever its files lie.
+// A checkpoint's CLIP tokenizer files, from any checkpoint layout.
 #pragma once
 
 #include "text/clip/clip_vocabulary.h"
@@ -6,7 +6,7 @@
 
 namespace hearth::models::clip {
 
-// The files of the component "tokenizer" or "tokenizer_2". IoError where one cannot be read.
+// The files of the component "tokenizer" or "tokenizer_2". IoError if one cannot be read.
 text::ClipFiles clip_files(const Checkpoint& checkpoint, std::string_view component);
 
 }  // namespace hearth::models::clip

@@ -1,4 +1,4 @@
-// Options of families whose prompts go through CLIP text encoders.
+// Options of families whose prompts are encoded by CLIP.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace hearth::models::clip {
 
-// Which layer of the text encoder the states are taken from; `standard`: the family's default in words.
+// The layer of the text encoder whose states are used; `standard`: the family's default in words.
 constexpr Option clip_skip_option(std::string_view standard) {
   return {.name = "clip_skip",
           .type = Option::Type::integer,

@@ -8,7 +8,7 @@ namespace {
 std::vector<PromptToken> tokens_of(const text::Chunk& chunk, const text::ClipTokenizer& tokenizer,
                                    std::span<const text::EmbeddingName> names) {
   const auto is = [&](size_t i, int32_t id) { return chunk[i].embedding < 0 && chunk[i].id == id; };
-  size_t end = chunk.size();  // of the text: what follows is the end and padding
+  size_t end = chunk.size();  // of the text: the end token and padding follow
   while (end > 1 && is(end - 1, tokenizer.pad())) --end;
   if (end > 1 && is(end - 1, tokenizer.eos())) --end;
   std::vector<PromptToken> tokens;
@@ -33,7 +33,7 @@ ClipPromptReader::ClipPromptReader(text::ClipTokenizer tokenizer, std::string en
 Tokens ClipPromptReader::tokenize(std::string_view text, bool special_tokens) const {
   Tokens tokens{.ids = tokenizer_.tokenize(text), .pieces = tokenizer_.pieces(text)};
   if (!special_tokens) return tokens;
-  // All of the text between start and end, however long it is.
+  // The whole text between start and end token, of any length.
   const text::ClipTokenizer::Encoding around = tokenizer_.encode("");
   tokens.ids.insert(tokens.ids.begin(), tokenizer_.bos());
   tokens.ids.push_back(tokenizer_.eos());

@@ -1,4 +1,4 @@
-// How a CLIP text encoder reads text and prompts, without its weights.
+// How a CLIP text encoder tokenizes text and prompts; its weights are not needed.
 #pragma once
 
 #include "models/image_family.h"
@@ -8,8 +8,8 @@ namespace hearth::models::clip {
 
 class ClipPromptReader final : public PromptReader {
  public:
-  // `encoder`: its name in model_index.json, empty where there is only a tokenizer; `embedding`: its vectors in a file of textual inversion
-  // ("clip_l"), of that width.
+  // `encoder`: its name in model_index.json, empty if there is only a tokenizer; `embedding`: the name of its vectors in a
+  // textual-inversion file ("clip_l"), and their width.
   ClipPromptReader(text::ClipTokenizer tokenizer, std::string encoder = {}, std::string embedding = {}, int64_t width = 0);
 
   Tokens tokenize(std::string_view text, bool special_tokens) const override;

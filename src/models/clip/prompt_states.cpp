@@ -11,10 +11,10 @@
 namespace hearth::models::clip {
 namespace {
 
-// f(value, weight, i) for each of n·T·C values. The states are small; the factors are f32, as in the programs.
+// f(value, weight, i) for each of n·T·C values, in a plain loop because the states are small; the factors are f32, as in the programs.
 template <class F> Tensor with_weights(const Tensor& z, std::span<const float> weights, F f) {
   const auto [n, T, C] = z.dims<3>();
-  if (int64_t(weights.size()) != n * T) fail<ShapeError>("prompt: {} weights for states {}", weights.size(), z.shape());
+  if (int64_t(weights.size()) != n * T) fail<ShapeError>("prompt: {} weights do not match states of shape {}", weights.size(), z.shape());
   const auto each = [&, count = size_t(z.numel()), width = size_t(C)](float* y, const float* x) {
     for (size_t i = 0; i < count; ++i) y[i] = f(x[i], weights[i / width], i);
   };
@@ -35,7 +35,7 @@ std::vector<float> weights_of(const text::Chunk& chunk) {
   return weights;
 }
 
-// What the encoder sees of a chunk.
+// Input of the encoder for a chunk.
 using Key = std::vector<std::array<int32_t, 3>>;
 Key key_of(const text::Chunk& chunk) {
   Key key;
@@ -96,7 +96,7 @@ class ChunkStates {
   std::map<Key, Encoded> states_;
 };
 
-// One chunk of all of a condition's entries, weighted. Entries of one text share their states.
+// One chunk of each of a condition's entries, weighted. Entries with the same text share their states.
 std::vector<Tensor> column(const ChunkStates& chunks, const text::Condition& condition, size_t i, const Tensor& empty,
                            const PromptEncoding& how) {
   std::vector<const text::Chunk*> texts;  // distinct
@@ -129,7 +129,7 @@ std::vector<Tensor> column(const ChunkStates& chunks, const text::Condition& con
 
 Tensor joined(const std::vector<Tensor>& parts, int axis) { return parts.size() == 1 ? parts[0] : ops::concat(parts, axis); }
 
-// [1, T, C] → [1, length, C], the last state again and again.
+// [1, T, C] → [1, length, C], repeating the last state.
 Tensor lengthened(const Tensor& z, int64_t length) {
   const int64_t T = z.size(1);
   std::vector<Tensor> parts = {z};

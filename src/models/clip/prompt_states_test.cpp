@@ -19,7 +19,7 @@ double sum(const Tensor& x) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// A1111's "Original" keeps the mean of an alternating prompt's states over all its entries, chunk by chunk: a text that comes again counts
+// A1111's "Original" keeps the mean of an alternating prompt's states over all its entries, chunk by chunk: a text that occurs again counts
 // again.
 BACKEND_TEST(ClipPromptStates, a1111_keeps_the_mean_over_all_entries_of_each_chunk) {
   Weights weights = Weights::seeded(device);

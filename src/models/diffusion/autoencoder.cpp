@@ -22,8 +22,8 @@ AutoencoderConfig AutoencoderConfig::from(const Checkpoint& checkpoint) {
     const auto tiny = parts::AutoencoderTinyConfig::from(config);
     const int64_t halved = int64_t(1) << (tiny.encoder_blocks.size() - 1);
     if (halved != tiny.factor())
-      fail<WeightError>("{}: the encoder makes images {} times smaller, the decoder {} times larger", config.where(), halved,
-                        tiny.factor());
+      fail<WeightError>("{}: the encoder scales images down {} times, the decoder scales them up {} times, expected equal factors",
+                        config.where(), halved, tiny.factor());
     a.network = tiny;
     a.codec = {.draws = false, .encodes = !checkpoint.is_decoder_alone("vae"), .tile = parts::default_tile(tiny), .tile_unit = 8};
   } else {
@@ -43,15 +43,15 @@ AutoencoderConfig AutoencoderConfig::from(const Checkpoint& checkpoint) {
 
 void require_same_latents(const AutoencoderConfig& refiner, const AutoencoderConfig& base, const std::string& where) {
   if (refiner.codec.latent_channels != base.codec.latent_channels || refiner.codec.factor != base.codec.factor)
-    fail<WeightError>("{}: the refiner's latents have {} channels for {} pixels a side, those of the model {} for {}", where,
+    fail<WeightError>("{}: the refiner's latents have {} channels and {} pixels per side, expected the model's {} and {}", where,
                       refiner.codec.latent_channels, refiner.codec.factor, base.codec.latent_channels, base.codec.factor);
   if (refiner.network.index() == base.network.index() && refiner.scaling_factor != base.scaling_factor)
-    fail<WeightError>("{}: the refiner's latents are scaled by {}, those of the model by {}", where, refiner.scaling_factor,
+    fail<WeightError>("{}: the refiner's latents are scaled by {}, expected the model's {}", where, refiner.scaling_factor,
                       base.scaling_factor);
   const auto *own = std::get_if<parts::AutoencoderKlConfig>(&refiner.network),
              *others = std::get_if<parts::AutoencoderKlConfig>(&base.network);
   if (own && others && (own->latents_mean != others->latents_mean || own->latents_std != others->latents_std))
-    fail<WeightError>("{}: the refiner's latents have other statistics (latents_mean, latents_std) than those of the model", where);
+    fail<WeightError>("{}: the refiner's latents_mean and latents_std differ from the model's, expected equal ones", where);
 }
 
 Autoencoder::Autoencoder(const Scope& w, const AutoencoderConfig& c) : Codec(c.codec), network(network_of(w, c)) {}

@@ -1,4 +1,4 @@
-// The codec of most families: an AutoencoderKL, or the small AutoencoderTiny (TAESD) in its place.
+// The codec of most families: an AutoencoderKL, or the small AutoencoderTiny (TAESD) that replaces it.
 #pragma once
 
 #include <variant>
@@ -16,12 +16,12 @@ struct AutoencoderConfig {
   int64_t in_channels = 3, out_channels = 3;  // of images
   float scaling_factor = 1;
 
-  // Of the component `vae`, an AutoencoderKL or AutoencoderTiny. Errors of the network's own reader; WeightError where a small one's
-  // encoder and decoder change the size by different factors.
+  // Reads the component `vae`, an AutoencoderKL or AutoencoderTiny. Errors of the network's own reader; WeightError if the encoder and
+  // decoder of a small one scale the size by different factors.
   static AutoencoderConfig from(const Checkpoint& checkpoint);
 };
 
-// WeightError unless the latents of both, given the checkpoints' places for messages, are the same.
+// WeightError unless both have the same latents. `where`: names the refiner's configuration in messages.
 void require_same_latents(const AutoencoderConfig& refiner, const AutoencoderConfig& base, const std::string& where);
 
 class Autoencoder final : public Codec {

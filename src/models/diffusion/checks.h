@@ -1,4 +1,4 @@
-// What `hearth inspect` asks a family: each component tried by itself, without its numbers.
+// The checks that `hearth inspect` runs: each component is built by itself, without its data.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ class Checks {
  public:
   Checks(const Checkpoint& checkpoint, const std::string& variant);
 
-  // Notes what `step` throws as that component's problem.
+  // Records an exception of `step` as the component's problem.
   void attempt(std::string_view component, const std::function<void()>& step);
   // read: → the component's configuration; make: Scope, configuration → its network.
   template <class Read, class Make> void builds(std::string_view component, Read read, Make make) {
@@ -22,7 +22,7 @@ class Checks {
       weights.finish();
     });
   }
-  // With `whole`, what concerns several components, at the end. What is wrong with one component is told once.
+  // Checks that concern several components, at the end, under `whole`. A problem of one component is reported once.
   std::vector<ComponentCheck> finish(const std::function<void()>& whole);
 
  private:

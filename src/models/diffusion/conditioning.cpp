@@ -66,7 +66,7 @@ Tensor ask_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, con
                          const EncodedPrompt* negative, const EncodedPrompt& prompt) {
   const int64_t B = x.size(0) / branches.count(), disturbed = branches.disturbed ? B : 0;
   const Tensor one = x.slice(0, 0, B);
-  // Under one conditioning, without and, where it is asked for, with the disturbance.
+  // Under one conditioning, without and, if requested, with the perturbation.
   const auto under = [&](const Conditioning& given) {
     return ask(times(one, branches.disturbed ? 2 : 1), repeated(given, B + disturbed), disturbed);
   };

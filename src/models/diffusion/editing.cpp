@@ -15,7 +15,7 @@ using sampling::Compat;
 
 bool of_diffusers(Compat c) { return c == Compat::hearth || c == Compat::diffusers; }
 
-// Pixels → [1, H, W, 3] in −1 … 1; black out (0 in that range) where the mask is 128 and more.
+// Pixels → [1, H, W, 3] in −1 … 1, set to 0 (gray) where the mask is 128 or more.
 Tensor image_tensor(const Pixels& image, const PixelMask* hidden, Backend& host) {
   return written_on_host(host, {1, image.height, image.width, 3}, DType::f32, [&](Tensor& y) {
     float* const values = y.data<float>();
@@ -28,8 +28,8 @@ Tensor image_tensor(const Pixels& image, const PixelMask* hidden, Backend& host)
 
 Tensor batched(const Tensor& x, int64_t B) { return x.size(0) == B ? x : ops::repeat_batch(x, B / x.size(0)); }
 
-// One mask value per f × f pixels: that in the corner of each, as nearest-neighbor resizing takes it; or the mean of the four in the
-// middle, as bilinear resizing has it.
+// One mask value per f × f pixels: that of the corner, as in nearest-neighbor resizing, or the mean of the middle four,
+// as in bilinear resizing.
 std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bilinear) {
   std::vector<float> grid;
   const int64_t f = mask.height / h;
@@ -44,7 +44,7 @@ std::vector<float> on_grid(const PixelMask& mask, int64_t h, int64_t w, bool bil
 
 void check_size(const PixelMask& mask, int64_t width, int64_t height) {
   if (mask.width != width || mask.height != height)
-    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected the same size", mask.width, mask.height, width, height);
+    fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected equal sizes", mask.width, mask.height, width, height);
 }
 
 // Whether the run needs the image's own latents.
@@ -63,10 +63,10 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const Beside beside = model.beside;
   EditPlan p{.part = {.steps = task.request.steps}};
   if (beside == Beside::mask_and_image && !(edit.starts() && masked))
-    fail<UsageError>("generate: this model paints into an image: expected --init-image and --mask");
-  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this model edits an image: expected --init-image");
-  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is told how near things are: expected --depth-map");
-  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: a depth map, but this model is told none");
+    fail<UsageError>("generate: this is an inpainting model, expected --init-image and --mask");
+  if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this is an instruction editing model, expected --init-image");
+  if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is conditioned on a depth map, expected --depth-map");
+  if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: this model does not support a depth map, expected none");
   if (!edit.starts()) {
     if (masked) fail<UsageError>("edit: a mask without an image, expected --init-image");
     if (edit.strength) fail<UsageError>("edit: a strength of {} without an image, expected --init-image", *edit.strength);
@@ -74,17 +74,18 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   }
   for (const Pixels& image : edit.images)
     if (image.width != width || image.height != height)
-      fail<UsageError>("edit: the image is {}×{}, the run {}×{}, expected the same size", image.width, image.height, width, height);
+      fail<UsageError>("edit: the image is {}×{}, the run {}×{}, expected equal sizes", image.width, image.height, width, height);
   if (edit.images.size() > 1 && int64_t(edit.images.size()) != task.request.batch_size)
-    fail<UsageError>("edit: {} images for a batch of {}, expected one or as many", edit.images.size(), task.request.batch_size);
+    fail<UsageError>("edit: {} images for a batch of {}, expected one image or one per image of the batch", edit.images.size(),
+                     task.request.batch_size);
   if (masked) check_size(edit.mask, width, height);
   if (edit.fill != ImageEdit::Fill::image && !masked) fail<UsageError>("edit: a fill without a mask: expected --mask");
 
-  // The reference's edits as told begin from noise; with A1111 and ComfyUI they begin as any image to image does.
+  // The reference's instruction editing starts from noise; in A1111 and ComfyUI it starts like any image-to-image run.
   if (beside == Beside::image && !peers) {
     if (edit.strength)
-      fail<UsageError>("edit: a strength of {}: a model that edits as it is told begins from noise, expected none", *edit.strength);
-    if (masked) fail<UnsupportedError>("edit: a mask with a model that edits as it is told goes with --compat a1111 and comfyui only");
+      fail<UsageError>("edit: a strength of {}, but instruction editing starts from noise, expected no strength", *edit.strength);
+    if (masked) fail<UnsupportedError>("edit: a mask for instruction editing is supported only with --compat a1111 and comfyui");
     return p;
   }
   const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
@@ -94,9 +95,9 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_image || peers);
   if (p.keeps && sampler.ends_itself && !peers)
-    fail<UnsupportedError>("edit: sampler '{}' has no steps after which an image could be kept; --compat a1111 and comfyui keep it in them",
-                           sampler.name);
-  const bool drawn = p.part.skipped < p.part.steps;  // with no step there is no noise, and the image stays what it is
+    fail<UnsupportedError>(
+        "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
+  const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
   if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
   return p;
 }
@@ -114,9 +115,9 @@ sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const
     return rest.schedule;
   }
   sampling::Schedule rest = sampling::without_first(whole, plan.part.skipped);
-  if (task.edit.starts()) rest.ends.reset();                      // A1111 goes between those of what is left of the schedule
+  if (task.edit.starts()) rest.ends.reset();                      // A1111 uses the ends of the remaining schedule
   if (plan.part.skipped >= plan.part.steps) rest.steps.clear();   // PLMS has one call more than steps
-  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers are given a shorter list
+  if (!of_diffusers(task.request.compat)) rest.left_out.clear();  // ComfyUI's samplers receive a shorter list
   plan.start = sampling::start_of(task.request.compat, whole, rest, plan.part.skipped);
   return rest;
 }
@@ -141,7 +142,7 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host)
   return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
     const std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
     const auto [low, high] = std::ranges::minmax(values);
-    if (!(high > low)) fail<UsageError>("edit: the depth map is everywhere {}, expected near and far", low);
+    if (!(high > low)) fail<UsageError>("edit: the depth map is {} everywhere, expected different depths", low);
     std::ranges::transform(values, y.data<float>(), [low = low, high = high](float v) { return 2 * (v - low) / (high - low) - 1; });
   });
 }
@@ -152,7 +153,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
-  // Latents of each image: drawn from its posterior, or the mean where the program, or the run, draws nothing.
+  // Latents of each image: drawn from its posterior, or the mean if the program or the run draws nothing.
   int64_t drawn = 0;
   const auto encoded = [&](const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
@@ -175,7 +176,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
   if (beside == Beside::mask_and_image) {
-    // Where the UNet is told to paint, every program says yes or no; ComfyUI by the mean of four pixels, to even.
+    // The UNet's mask input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
     Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
     unless_dry(host, [&] {
       for (float& v : std::span(told.data<float>(), size_t(told.numel()))) v = std::nearbyint(v);

@@ -1,7 +1,7 @@
-// Runs that begin with an image: image to image, painting into a part of it, editing as told (Brooks et al. 2023, arXiv 2211.09800:
-// InstructPix2Pix), and under a map of depths. After diffusers' pipelines of image to image,
-// inpainting, InstructPix2Pix and depth, 0.39.0; what A1111 and ComfyUI do otherwise
-// stands where it is done.
+// Runs that start from an image: image-to-image, inpainting, instruction editing (Brooks et al. 2023, arXiv 2211.09800:
+// InstructPix2Pix), and generation with a depth map. After diffusers' pipelines for image-to-image,
+// inpainting, InstructPix2Pix and depth, 0.39.0; differences of A1111 and ComfyUI are
+// noted where they are implemented.
 #pragma once
 
 #include "models/diffusion/latent_model.h"
@@ -9,29 +9,29 @@
 
 namespace hearth::models::diffusion {
 
-// How a run begins and goes on, as far as its request and schedule tell.
+// How a run starts and proceeds, as far as its request and schedule determine.
 struct EditPlan {
-  std::optional<double> strength;  // absent: the run does not depend on one
-  bool from_noise = true;          // from noise alone, whatever image there is
-  bool by_times = false;           // A1111's samplers that go by times: sampling::rest_by_times
-  sampling::Part part;
+  std::optional<double> strength;  // absent: the run does not use one
+  bool from_noise = true;          // starts from noise alone, even if there is an image
+  bool by_times = false;           // A1111's samplers with timesteps of their own: sampling::rest_by_times
+  sampling::RunPart part;
   sampling::Start start;
   sampling::EncodingDraws encodings;
-  bool keeps = false;  // what is not masked is put back after, or in, each call of the network
+  bool keeps = false;  // the unmasked part is restored after, or in, each denoiser call
 };
 
-// UsageError where request, image, mask and model do not go together. `width`, `height`: of the run.
+// UsageError if request, image, mask and model cannot be combined. `width`, `height`: of the run.
 EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height);
-// The part of `whole`, the schedule of plan.part.steps steps, that the run takes; fills in the plan's start.
+// The part of `whole`, the schedule of plan.part.steps steps, that the run executes; fills in the plan's start.
 sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
                                     const sampling::Schedule& whole);
 
-// An image as the run works on it, each for all of the batch; undefined where it is not needed.
+// The input image of a run, encoded, each tensor for the whole batch; undefined if not needed.
 struct EncodedImage {
   Tensor z;       // [B, h, w, C]
-  Tensor noise;   // [B, h, w, C]: the run's first
-  Tensor mask;    // [B, h, w, 1], 1: painted
-  Tensor beside;  // [B, h, w, n]: the network's further channels
+  Tensor noise;   // [B, h, w, C]: the run's initial noise
+  Tensor mask;    // [B, h, w, 1], 1: regenerated
+  Tensor beside;  // [B, h, w, n]: additional input channels of the network
 
   EncodedImage slice(int64_t begin, int64_t end) const;  // of the batch
 };
@@ -39,11 +39,11 @@ struct EncodedImage {
 EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
                           const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
 
-// The depths on the grid of the latents, as torch's bicubic interpolation has them there, the farthest −1 and the nearest 1: [1, h, w, 1].
-// UsageError where all are one.
+// The depth map on the grid of the latents, resized like torch's bicubic interpolation, from −1 (farthest) to 1 (nearest): [1, h, w, 1].
+// UsageError if all depths are equal.
 Tensor depth_channel(const DepthMap& depth, int64_t height, int64_t width, Backend& host);
 
-// The mask on the grid of the latents as the program of `compat` makes it: [1, h, w, 1].
+// The mask on the grid of the latents, as the program of `compat` computes it: [1, h, w, 1].
 //   hearth, diffusers   0 or 1 (from 128 on), of every f-th pixel
 //   a1111               resized by Pillow, bicubic, then 0 or 1
 //   comfyui             0 … 1, bilinear

@@ -1,4 +1,4 @@
-// Weights for a folder that has configurations alone: full-size checkpoints to measure, small ones to test, without a download.
+// Weights for a folder with configurations only: full-size checkpoints for benchmarks, small ones for tests, without a download.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace hearth::models::diffusion {
 
-// Writes COMPONENT/diffusion_pytorch_model.safetensors, of a text encoder model.safetensors, for those components of `model` that are
-// named, or for all where none is. Each value is a function of its tensor's name (weights/seeded.h), held as `dtype`: f32, f16 or bf16.
+// Writes COMPONENT/diffusion_pytorch_model.safetensors, or model.safetensors for a text encoder, for the named components of `model`, or
+// for all if none is named. Each value is a function of its tensor's name (weights/seeded.h), stored as `dtype`: f32, f16 or bf16.
 // Phase "write", in components. IoError.
 void write_generated_weights(const LatentModel& model, const std::filesystem::path& folder, DType dtype,
                              std::span<const std::string> names = {}, const OnProgress& progress = {});

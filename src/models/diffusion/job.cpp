@@ -11,7 +11,7 @@ namespace hearth::models::diffusion {
 LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
   const Facts& facts = model.facts();
   if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
-    fail<UsageError>("generate: previews, but the autoencoder is a decoder alone, expected its encoder or a preview decoder");
+    fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
     resolved_ = passes_[0];
@@ -24,7 +24,7 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
 }
 
 void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
-  if (passes_.size() > 1) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
+  if (passes_.size() > 1) fail<UnsupportedError>("hires: two passes do not support stopping and resuming");
   require_resumable(passes_[0]);
   passes_[0].task.resume = std::move(state);
 }
@@ -39,8 +39,8 @@ const MemoryPlan& LatentJob::plan() {
     if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
   }
   const auto [needed, had] = in_gigabytes(best->process, limit);
-  fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), the memory limit is {} GB", resolved_.batch, resolved_.width,
-                   resolved_.height, needed, best->mode, had);
+  fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), expected at most the memory limit of {} GB", resolved_.batch,
+                   resolved_.width, resolved_.height, needed, best->mode, had);
 }
 
 ImageResult LatentJob::run(const OnProgress& progress) {
@@ -49,7 +49,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   networks.require_unchanged();
   if (!how.everything) {
     networks.release({});
-    networks.check_numbers_once();  // what is not a number should not be found after the work of all steps
+    networks.check_numbers_once();  // find non-finite weights before all the steps, not after them
   }
   Holding holding(networks);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);

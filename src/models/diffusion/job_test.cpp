@@ -10,7 +10,7 @@
 namespace hearth::models::diffusion {
 namespace {
 
-// The demo model, counting how often prompts are read: tokens and files of embeddings are looked at then.
+// The demo model, counting how often prompts are parsed: this looks up tokens and embedding files.
 class Counting final : public LatentModel {
  public:
   Counting(std::unique_ptr<const LatentModel> inner, int& reads) : inner_(std::move(inner)), reads_(reads) {

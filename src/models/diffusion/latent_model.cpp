@@ -5,7 +5,7 @@
 namespace hearth::models::diffusion {
 
 void LatentModel::require_refiner(const LatentModel&, const std::string&) const {
-  fail<UsageError>("open: a refiner, but there is none for {}", facts_.family);
+  fail<UsageError>("open: family {} does not support a refiner", facts_.family);
 }
 
 }  // namespace hearth::models::diffusion

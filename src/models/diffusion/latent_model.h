@@ -1,5 +1,5 @@
-// What a family of latent diffusion models (Rombach et al. 2022, arXiv 2112.10752) tells the run that all of them share: its components,
-// how prompts become conditionings, how the network is asked, and what it can do. It holds configurations, no weights.
+// The interface of a family of latent diffusion models (Rombach et al. 2022, arXiv 2112.10752) to the run that they share: components,
+// conditioning of prompts, calls of the network, capabilities. It holds configurations, no weights.
 #pragma once
 
 #include <array>
@@ -19,50 +19,50 @@
 
 namespace hearth::models::diffusion {
 
-// What a denoiser takes beside the latents, along the channels of its input.
+// Inputs of a denoiser in addition to the latents, as further channels.
 enum class Beside {
   nothing,
-  mask_and_image,  // 1 + C channels: where to paint, and the image with that part gray
-  image,           // C channels: the image; the network edits it as the prompt says
-  depth,           // 1 channel: how near each point is
+  mask_and_image,  // 1 + C channels: the mask, and the image with the masked part gray
+  image,           // C channels: the image, for instruction editing
+  depth,           // 1 channel: the depth map
 };
 
-// How much of a run is done on an image where nobody says.
+// Default strengths of runs that start from an image.
 struct Strengths {
   double image = 0.8, mask = 1;
 };
 
-// What is known of a model once its configurations are read.
+// Properties of a model, known once its configurations are read.
 struct Facts {
   std::string_view family;
   std::span<const Option> options;  // the family's own
   CodecConfig codec;
-  sampling::SchedulerConfig scheduler;           // as the reference pipeline changes it on loading
+  sampling::SchedulerConfig scheduler;           // as changed by the reference pipeline on loading
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
-  std::vector<std::string> notes;                // what was left aside or changed, one line each
+  std::vector<std::string> notes;                // ignored or changed parts of the checkpoint, one line each
 
   Beside beside = Beside::nothing;
-  bool image_beside_is_scaled = false;                 // that image is on the latents' scale
-  bool embeds_guidance = false;                        // the network is told the guidance scale instead of being asked twice
-  Strengths strengths = {}, reference_strengths = {};  // the second as the reference's pipelines have them, with compat = diffusers
-  // A1111's labels of published step tables that mean other tables with this family: {"ays", "ays_sdxl"}.
+  bool image_beside_is_scaled = false;                 // the input image is scaled like the latents
+  bool embeds_guidance = false;                        // the network receives the guidance scale instead of being called twice
+  Strengths strengths = {}, reference_strengths = {};  // the second: of the reference's pipelines, for compat = diffusers
+  // A1111's names of published step tables that select other tables for this family: {"ays", "ays_sdxl"}.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
 };
 
-// Prompts as a model has read them: all is known but what its text encoders make of them.
+// Parsed prompts: everything that does not need the text encoders' weights.
 class ReadPrompts {
  public:
   virtual ~ReadPrompts() = default;
   virtual bool has_negative() const = 0;
-  // First the prompt, then the negative one where there is one.
+  // First the prompt, then the negative prompt if there is one.
   virtual std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& host) const = 0;
 };
 
-// One call of the network.
+// One denoiser call.
 struct Call {
   const Conditioning& given;
-  Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined where there is none
-  const sampling::Guidance* guidance = nullptr;  // whose disturbance the last `disturbed` of the n get
+  Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined if there is none
+  const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `disturbed` of the n images
   int64_t disturbed = 0;
 };
 
@@ -74,17 +74,17 @@ class LatentModel {
   const std::vector<ComponentSpec>& components() const { return components_.specs; }
   const Codec& codec(const Loaded& networks) const { return networks[codec_]; }
 
-  // UnsupportedError for guidance that the network cannot do.
+  // UnsupportedError for guidance that the network does not support.
   virtual void check_guidance(const sampling::Guidance& guidance) const = 0;
-  // The request's prompts, under the negative one too where `ask_negative` says so or the prompt is composed. `resolved` has size, guidance
-  // and steps, and gets what is found out about prompts: chunks, embeddings, options, warnings. Errors of the prompts' readers.
+  // Parses the request's prompts; the negative prompt too if `ask_negative` is set or the prompt is composed. `resolved` has size, guidance
+  // and steps, and receives chunks, embeddings, options and warnings. Errors of the prompt parsers.
   virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
                                                     ResolvedImage& resolved) const = 0;
-  // x [n, h, w, C] at a timestep of the training scale → the network's answer, as x.
+  // x [n, h, w, C] at a timestep of the training scale → the network's prediction, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;
-  // UsageError or WeightError unless `refiner`, a second checkpoint's, can do the last steps of this one's images.
+  // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
-  virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, where it is one
+  virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one
 
  protected:
   Facts facts_;

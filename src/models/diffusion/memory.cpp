@@ -13,20 +13,21 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   using Tiling = VaeTiling;
   const int64_t factor = codec.factor, unit = codec.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
-    fail<UsageError>("generate: a tile size acts only with VAE tiling on, or automatic under a memory limit");
+    fail<UsageError>("generate: a tile size is given, expected VAE tiling on, or automatic with a memory limit");
   if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
-    fail<UsageError>("generate: tiles of {} pixels do not fit, expected a multiple of {}", *request.vae_tile, unit * factor);
+    fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
   const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
     MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
-    m.mode = everything ? (m.release ? "networks are let go of when they have done their work" : "all networks stay in memory")
-                        : "each network is loaded for its own work only";
+    m.mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
+                        : "each network is loaded only while it works";
     if (m.tile && *m.tile < side && request.decode) {
       m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
-      m.warnings.push_back(fmt::format("the image is decoded in tiles of {} pixels: not quite that of a whole decode", *m.tile * factor));
+      m.warnings.push_back(
+          fmt::format("the image is decoded in tiles of {} pixels and differs slightly from an untiled decode", *m.tile * factor));
     }
     modes.push_back(std::move(m));
   };
@@ -47,7 +48,7 @@ MemoryPlan of_first_pass(const MemoryPlan& plan) {
   return first;
 }
 
-// After six steps a sampler remembers all that it ever will.
+// After six steps the state of every sampler has its full size.
 void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks) {
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
@@ -63,7 +64,8 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
       if (few.stages.size() > 1) stage.begin = 0;
     }
     if (few.stages.size() > 1) few.stages[0].end = 0;
-    few.guidance.lowest = 0, few.guidance.highest = std::numeric_limits<double>::infinity();  // every step may be the widest
+    few.guidance.lowest = 0,
+    few.guidance.highest = std::numeric_limits<double>::infinity();  // any step may be guided, which takes most memory
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     ImageTask& dry = few.task;
     dry.request.stop_after = 0, dry.resume = nullptr;
@@ -76,7 +78,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   }
   plan.activations = running.peak() - plan.weights;
 
-  // Beside tensors: the program itself, buffers of others, and what the images take on their way into files.
+  // Besides tensors: the program itself, buffers of libraries, and the images on their way into files.
   const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
   constexpr int64_t files = 24 << 20;

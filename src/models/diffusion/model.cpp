@@ -19,7 +19,7 @@ Members members_of(std::unique_ptr<const LatentModel> model, std::unique_ptr<con
 
 std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const Members& members, const LoadRequest& request) {
   std::vector<Networks::Member> all = {{.checkpoint = checkpoint, .components = members[0]->components()}};
-  if (members.size() > 1)  // images are the first one's
+  if (members.size() > 1)  // images belong to the first one
     all.push_back({.checkpoint = *request.refiner,
                    .components = members[1]->components(),
                    .prefix = "refiner/",
@@ -43,22 +43,23 @@ LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr
   }
 }
 
-// Before minutes of reading: is there memory for all networks at once?
+// Checks before minutes of reading whether all networks fit into memory at once.
 void LatentImageModel::require_room() const {
   MemoryLedger ledger;
   try {
     Networks(networks_, ledger).load({}, {});
-  } catch (const WeightError&) { return; }  // loading finds more of what is wrong
+  } catch (const WeightError&) { return; }  // loading reports such errors in full
   const int64_t needed = ledger.use().peak, available = system_available_bytes();
   if (available <= 0 || needed <= available) return;
   const auto [all, had] = in_gigabytes(needed, available);
-  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; loaded when needed they take less", all, had);
+  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available, expected to load when needed, which takes less", all,
+                   had);
 }
 
 void LatentImageModel::open_preview(const std::filesystem::path& path) {
   const GivenComponent given = open_component(path, "vae");
   if (given.class_name != "AutoencoderTiny")
-    fail<UnsupportedError>("{}: previews are decoded by an AutoencoderTiny (TAESD), this is an {}", path.string(), given.class_name);
+    fail<UnsupportedError>("{}: the preview decoder is an {}, expected an AutoencoderTiny (TAESD)", path.string(), given.class_name);
   const auto config = parts::AutoencoderTinyConfig::from(given.own_config());
   check_preview(config, facts().codec, path.string());
   ComponentList list;

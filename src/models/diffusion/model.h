@@ -7,7 +7,7 @@ namespace hearth::models::diffusion {
 
 class LatentImageModel final : public ImageModel {
  public:
-  // Opens the files of all members' components; loads them unless `request` says when needed. `refiner`: request.refiner's model, or null.
+  // Opens the component files of all members; loads them unless `request` says when needed. `refiner`: request.refiner's model, or null.
   LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr<const LatentModel> model, std::unique_ptr<const LatentModel> refiner,
                    Backend& device, const LoadRequest& request);
 
@@ -26,16 +26,16 @@ class LatentImageModel final : public ImageModel {
   friend class LatentJob;
 
   const Facts& facts() const { return members_[0]->facts(); }
-  void require_room() const;  // UsageError where the networks together need more memory than there is
+  void require_room() const;  // UsageError if the networks together need more memory than is available
   void open_preview(const std::filesystem::path& path);
-  HostedCodec codec_of(const Holding& holding) const;  // that is loaded
+  HostedCodec codec_of(const Holding& holding) const;  // the codec must be loaded
 
   int64_t memory_limit_;
   Members members_;
   Networks networks_;
 };
 
-// As one pass, or as two.
+// A job of one or two passes.
 class LatentJob final : public ImageJob {
  public:
   LatentJob(LatentImageModel& model, const ImageTask& task);

@@ -30,7 +30,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       c.ignored = checkpoint.ignored(spec.name);
       c.part_of_files = checkpoint.part_of_files(spec.name);
       c.report = {.name = members[m].prefix + spec.name, .class_name = checkpoint.component(spec.name).class_name, .role = spec.role};
-      // As the first member's checkpoint finds them.
+      // As in the first member's checkpoint.
       const Checkpoint& first = members[0].checkpoint;
       for (const fs::path& file : c.paths) c.report.files.push_back(first.shown(file));
       describe(c, request.types_of(spec.name));
@@ -101,9 +101,9 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
   c.report.bytes = weights.report().bytes_held;
   c.report.kept_wider = weights.report().kept_wider;
   if (const auto& bad = weights.report().non_finite; !bad.empty() && warn_ && reading == Weights::Reading::full)
-    warn_(fmt::format("{}: '{}'{} with NaN or infinite values; nothing is made of the last layer unless clip skip is 1", c.report.name,
-                      bad[0], bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
-  if (ledger_) {  // the file's pages are let go of tensor by tensor
+    warn_(fmt::format("{}: NaN or infinite values in '{}'{}; the last layer is not used unless clip skip is 1", c.report.name, bad[0],
+                      bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
+  if (ledger_) {  // the file's pages are released tensor by tensor
     ledger_->add(c.largest);
     ledger_->add(-c.largest);
   }
@@ -132,7 +132,7 @@ void Networks::load_locked(const Which& which, const OnProgress& progress) {
   std::erase_if(absent, [](const Component* c) { return c->network != nullptr; });
   int64_t total = 0, before = 0;
   for (const Component* c : absent) total += c->bytes;
-  for (Component* c : absent) {  // told as one
+  for (Component* c : absent) {  // progress is reported over all of them
     c->network = build(*c, Weights::Reading::full, [&](const Progress& p) {
       if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
     });

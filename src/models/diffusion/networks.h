@@ -1,5 +1,5 @@
-// The networks of a model: their files, and which of them are in memory. Any list of components is loaded, checked, planned, released and
-// reported by the same code.
+// The networks of a model: their files, and which of them are in memory. The same code loads, checks, plans, releases and reports any
+// list of components.
 #pragma once
 
 #include <filesystem>
@@ -20,21 +20,21 @@ namespace hearth::models::diffusion {
 
 using models::Role;
 
-// A component as a model names it. `build` makes its network of its weights.
+// A component as declared by a model. `build` constructs its network from its weights.
 struct ComponentSpec {
   std::string name;  // as in model_index.json: "unet"
   Role role = Role::denoiser;
   std::function<std::shared_ptr<const void>(const Scope&)> build;
-  std::vector<std::string> idle = {};  // LoadOptions::idle: tensors that nothing is computed from, some files have NaN there
+  std::vector<std::string> idle = {};  // LoadOptions::idle: tensors that are never used; some files have NaN in them
 };
 
-// The place of a network of type N among its model's components.
+// Index of a network of type N among its model's components.
 template <class N> struct Slot { size_t index = 0; };
 
 // Components in the order in which the model declares them.
 class ComponentList {
  public:
-  // `build`: const Scope& → N, or what is a subclass of N.
+  // `build`: const Scope& → N, or a subclass of N.
   template <class N, class Build> Slot<N> add(std::string name, Role role, Build build, std::vector<std::string> idle = {}) {
     const auto shared = [build = std::move(build)](const Scope& w) -> std::shared_ptr<const void> {
       std::shared_ptr<const N> network = std::make_shared<std::invoke_result_t<Build, const Scope&>>(build(w));
@@ -47,7 +47,7 @@ class ComponentList {
   std::vector<ComponentSpec> specs;
 };
 
-// The networks of one model that a run has at hand, in the order of its components.
+// The networks of one model that a run holds, in the order of its components.
 class Loaded {
  public:
   Loaded(std::span<const std::shared_ptr<const void>> networks) : networks_(networks) {}
@@ -57,49 +57,49 @@ class Loaded {
   std::span<const std::shared_ptr<const void>> networks_;
 };
 
-// Which components an operation is about: those of a role, of a member, or all. A run of two checkpoints has two members.
+// Selects components: those of a role, of a member, or all. A run of two checkpoints has two members.
 struct Which {
   std::optional<Role> role = {};
   std::optional<size_t> member = {};
 };
 
-// Safe from several threads. A run works with a Holding.
+// Thread-safe. A run works with a Holding.
 class Networks {
  public:
   struct Member {
     const Checkpoint& checkpoint;
     std::vector<ComponentSpec> components;
-    std::string prefix = {};       // before the names of its components in reports: "refiner/"
-    std::vector<Role> roles = {};  // of the components that are opened; empty: all
+    std::string prefix = {};       // prefix of its components' names in reports: "refiner/"
+    std::vector<Role> roles = {};  // of the components to open; empty: all
   };
-  // Opens the files and reads their headers; nothing is loaded. Components are on `device` unless the request names another. Networks are
-  // loaded in this order: the text encoders of all members, then what else each of them has.
+  // Opens the files and reads their headers; loads nothing. Components are on `device` unless the request names another. Networks are
+  // loaded in this order: the text encoders of all members, then the remaining components of each.
   Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
-  // The same files for dry twins of the devices. `ledger` counts what a run on them takes, and what of a file is in memory while it is
-  // loaded.
+  // The same files for dry twins of the devices. `ledger` counts the memory of a run on them, and the part of a file that is in memory
+  // during loading.
   Networks(const Networks& other, MemoryLedger& ledger);
 
-  // Adds a decoder of previews, the first member's last component, from files of its own. To be called before the first run.
+  // Adds a preview decoder, with files of its own, as the first member's last component. Call it before the first run.
   void add_preview(const GivenComponent& given, ComponentSpec spec);
 
-  // Loads what is not there, all or nothing: WeightError that lists every missing, misshapen, non-finite and unread tensor of the first
+  // Loads missing components, all or nothing: WeightError lists every missing, misshapen, non-finite and unread tensor of the first
   // component that has any. Phase "load", in bytes.
   void load(const Which& which, const OnProgress& progress);
-  // Lets go of them; a run that holds them keeps them until its end.
+  // Releases them; a run that holds them keeps them until its end.
   void release(const Which& which);
 
-  // The same WeightError for everything that is not loaded, without loading it. `numbers`: the tensors are looked through, too.
+  // Throws the same WeightError for components that are not loaded, without loading them. `numbers`: checks the data, too.
   void check(Weights::Reading reading);
   void check_numbers_once();
-  void require_unchanged() const;  // IoError when a file was written to since it was opened
+  void require_unchanged() const;  // IoError if a file was modified since it was opened
 
   bool has(Role role) const;
   Backend& device(const Which& which) const;         // of the first of them
   int64_t most_thread_scratch() const;               // Backend::most_thread_scratch of all devices
-  Backend& host() const { return device_->host(); }  // where samplers work
-  std::string first_name(const Which& which) const;  // of the first of them, as reports call it
+  Backend& host() const { return device_->host(); }  // of the samplers
+  std::string first_name(const Which& which) const;  // of the first of them, as in reports
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // member by member; of what makes images, so no preview
+  std::vector<ComponentReport> reports() const;  // member by member, without the preview decoder
 
  private:
   friend class Holding;
@@ -112,11 +112,11 @@ class Networks {
     std::shared_ptr<TensorSource> source;
     std::vector<std::filesystem::path> paths;
     std::vector<std::string> ignored;
-    std::string part_of_files;  // for the cache of packed weights
+    std::string part_of_files;  // for the packed-weight cache
     WeightTypes types;
-    int64_t bytes = 0, largest = 0;  // in the files; of one tensor
+    int64_t bytes = 0, largest = 0;  // in the files; of the largest tensor
     ComponentReport report;
-    std::shared_ptr<const void> network;  // where it is loaded
+    std::shared_ptr<const void> network;  // if loaded
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
   void load_locked(const Which& which, const OnProgress& progress);
@@ -134,13 +134,13 @@ class Networks {
   std::once_flag numbers_checked_;
 };
 
-// What one run has of the networks: what it holds stays in memory, whatever other runs of the same model do.
+// The networks that one run holds: they stay in memory, whatever other runs of the same model do.
 class Holding {
  public:
   explicit Holding(Networks& networks);
 
-  void load(const Which& which, const OnProgress& progress);  // Networks::load, and takes hold of them
-  void release(const Which& which);                           // lets go, here and in the model
+  void load(const Which& which, const OnProgress& progress);  // Networks::load, and holds them
+  void release(const Which& which);                           // releases them, here and in the model
   bool has(const Which& which) const;                         // all of them
 
   Loaded of(size_t member) const;

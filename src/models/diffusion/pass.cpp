@@ -13,21 +13,21 @@ namespace hearth::models::diffusion {
 namespace {
 
 void check_side(std::string_view name, int64_t side, int64_t factor) {
-  constexpr int64_t most = int64_t(1) << 20;  // beyond it byte counts would overflow
+  constexpr int64_t most = int64_t(1) << 20;  // larger sides would overflow byte counts
   if (side < factor || side % factor != 0)
-    fail<UsageError>("generate: {} {} does not fit, expected a multiple of {} pixels, {} at least", name, side, factor, factor);
-  if (side > most) fail<UsageError>("generate: {} {} does not fit, expected at most {}", name, side, most);
+    fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, factor, factor);
+  if (side > most) fail<UsageError>("generate: {} is {}, expected at most {}", name, side, most);
 }
 
 void check_discarding(const Request& request) {
   using sampling::Compat;
   if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
-    fail<UsageError>("schedule: {} has no setting that discards the level before the last; expected compat a1111, or none",
+    fail<UsageError>("schedule: {} has no setting that drops the next-to-last sigma, expected compat a1111, or none",
                      name_of(request.compat));
-  if (!request.sigmas.empty()) fail<UsageError>("schedule: of given sigmas no level is discarded; expected a schedule");
+  if (!request.sigmas.empty()) fail<UsageError>("schedule: the next-to-last sigma of given sigmas cannot be dropped, expected a schedule");
 }
 
-// The levels of a run of so many steps.
+// The schedule of a run with this many steps.
 sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t steps) {
   const Request& request = task.request;
   return sampling::run_schedule(model.facts().scheduler, sampler,
@@ -41,7 +41,7 @@ sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& tas
                                 steps);
 }
 
-// Whether the network is asked under the negative prompt, too.
+// Whether the negative prompt is evaluated, too.
 bool asks_negative(const LatentModel& model, const Pass& p) {
   return (!model.facts().embeds_guidance && sampling::uses_guidance(p.guidance)) || p.sampling->needs_unconditional;
 }
@@ -67,7 +67,7 @@ void check_options(const Members& members, const OptionValues& given) {
   }
 }
 
-// The request as the refiner reads it: options that are not its own are the model's alone.
+// The request as the refiner reads it: options that it does not have apply to the model alone.
 ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
   ImageTask r = task;
   std::erase_if(r.request.options, [&](const auto& option) { return !find_option(refiner, option.first); });
@@ -79,12 +79,11 @@ ImageTask for_refiner(const ImageTask& task, const LatentModel& refiner) {
 Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& host) {
   const LatentModel &model = *members[0], &refiner = *members[1];
   const double start = task.request.refiner_start.value_or(0.8);
-  if (!(start > 0 && start < 1))
-    fail<UsageError>("generate: the refiner's start {} does not fit, expected more than 0 and less than 1", start);
-  if (p.sampling->ends_itself) fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could take over", p.sampler);
-  if (refiner.facts().beside != Beside::nothing)
-    fail<UnsupportedError>("generate: a refiner that takes an image beside the latents is not supported");
-  if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  if (!(start > 0 && start < 1)) fail<UsageError>("generate: the refiner's start is {}, expected a number above 0 and below 1", start);
+  if (p.sampling->ends_itself)
+    fail<UnsupportedError>("generate: sampler '{}' has no steps that a refiner could execute, expected another sampler", p.sampler);
+  if (refiner.facts().beside != Beside::nothing) fail<UnsupportedError>("generate: a refiner with an input image is not supported");
+  if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner does not support stopping and resuming");
   refiner.check_guidance(p.guidance);
   Stage stage;
   stage.steps_to_take = schedule_of(refiner, task, *p.sampling, p.edit.part.steps).levels;
@@ -94,7 +93,8 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
     const auto first = std::ranges::find_if(plan.steps, [&](const sampling::Step& s) { return double(s.at.timestep) < cutoff; });
     const int64_t count = first - plan.steps.begin(), all = int64_t(plan.steps.size());
     if (count == 0 || count == all)
-      fail<UsageError>("generate: the refiner's start {} leaves the {} none of {} steps", start, count == 0 ? "model" : "refiner", all);
+      fail<UsageError>("generate: the refiner's start {} leaves the {} none of {} steps, expected at least one", start,
+                       count == 0 ? "model" : "refiner", all);
     return count;
   };
   p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
@@ -143,9 +143,10 @@ sampling::NoiseRequest Pass::draws() const {
 }
 
 void require_resumable(const Pass& p) {
-  if (p.stages.size() > 1) fail<UnsupportedError>("generate: a run with a refiner cannot be stopped and resumed");
+  if (p.stages.size() > 1) fail<UnsupportedError>("generate: a run with a refiner does not support stopping and resuming");
   if (p.sampling->ends_itself && p.batch > 1)
-    fail<UsageError>("generate: sampler '{}' goes image by image: a batch of {} cannot be stopped and resumed", p.sampler, p.batch);
+    fail<UsageError>("generate: sampler '{}' runs image by image, so a batch of {} cannot be stopped and resumed, expected a batch of 1",
+                     p.sampler, p.batch);
 }
 
 Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
@@ -157,7 +158,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   const ImageTask& task = p.task;
   const Request& request = task.request;
   if (request.batch_size < 1 || request.batch_size > 1 << 20)
-    fail<UsageError>("generate: a batch of {} images does not fit, expected 1 to {}", request.batch_size, 1 << 20);
+    fail<UsageError>("generate: batch size is {}, expected 1 to {}", request.batch_size, 1 << 20);
   sampling::check(request.compat, p.draws());
   check_options(members, request.options);
   p.options = request.options;
@@ -165,18 +166,19 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.guidance = guidance_of(request);
   p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
   if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
-  else if (request.edit.image_guidance) fail<UsageError>("generate: an image guidance, but this model does not edit as it is told");
+  else if (request.edit.image_guidance)
+    fail<UsageError>("generate: image guidance is supported only by instruction editing models, expected none");
   p.guidance = sampling::resolve(p.guidance);
   model.check_guidance(p.guidance);
   if (!facts.native && !(request.width && request.height))
-    fail<UsageError>("generate: the checkpoint states no native size; width and height are needed");
+    fail<UsageError>("generate: the checkpoint has no native size, expected width and height");
   p.height = request.height ? *request.height : (*facts.native)[0];
   p.width = request.width ? *request.width : (*facts.native)[1];
   const int64_t factor = facts.codec.factor;
   check_side("width", p.width, factor);
   check_side("height", p.height, factor);
   if (!facts.codec.encodes && !task.edit.images.empty())
-    fail<UsageError>("generate: a run that goes on from an image, but the autoencoder is a decoder alone, expected its encoder, too");
+    fail<UsageError>("generate: the run starts from an image, but the autoencoder is a decoder only, expected one with an encoder");
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
@@ -200,16 +202,16 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
     p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
   }
   if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, host).value_or(0);
-  if (request.stop_after < 0) fail<UsageError>("generate: stop after {} steps, expected at least 1", request.stop_after);
+  if (request.stop_after < 0) fail<UsageError>("generate: stop after is {} steps, expected at least 1", request.stop_after);
   if (request.stop_after > 0 && members.size() == 1) require_resumable(p);
   if (schedule.clip)
     p.warnings.push_back(
-        fmt::format("{} clips every estimate to ±{}, as the reference does: the scheduler's file does not say \"clip_sample\": false",
+        fmt::format("{} clips every estimate to ±{}, as in the reference, because the scheduler config does not set \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
   p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), host, p);
   if (members.size() > 1) p.stages.push_back(refining(members, task, p, host));
-  else if (request.refiner_start) fail<UsageError>("generate: a refiner's start, but no refiner");
+  else if (request.refiner_start) fail<UsageError>("generate: a refiner's start without a refiner, expected both");
   p.request = filled_in(p);
   return p;
 }

@@ -1,5 +1,5 @@
-// A pass: a request with every default of the model filled in, its schedule made and its prompts read. All that can be known before
-// anything is computed.
+// A pass: a request with all defaults filled in, its schedule and its parsed prompts. Everything that is known before
+// computation starts.
 #pragma once
 
 #include <limits>
@@ -13,10 +13,10 @@
 
 namespace hearth::models::diffusion {
 
-// The model, and a second one that does the last steps where there is one: the refiner.
+// The model, and optionally a refiner: a second model that executes the last steps.
 using Members = std::vector<std::unique_ptr<const LatentModel>>;
 
-// One member's part of a pass: the steps from `begin` on and before `end` of its own schedule.
+// One member's share of a pass: the steps [begin, end) of its own schedule.
 struct Stage {
   sampling::Schedule steps_to_take;
   std::shared_ptr<const ReadPrompts> prompts;
@@ -24,7 +24,7 @@ struct Stage {
 };
 
 struct Pass : ResolvedImage {
-  ImageTask task;  // what it was resolved from
+  ImageTask task;  // the task that was resolved
   const sampling::Sampler* sampling = nullptr;
   EditPlan edit;
   std::vector<Stage> stages;  // one for each member
@@ -32,13 +32,13 @@ struct Pass : ResolvedImage {
   sampling::Unconditional unconditional() const {
     return sampling->needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused;
   }
-  sampling::NoiseRequest draws() const;  // of the noise of this run
+  sampling::NoiseRequest draws() const;  // the noise request of this run
 };
 
 // UsageError, UnsupportedError: as ImageModel::prepare.
 Pass resolve(const Members& members, const ImageTask& task, Backend& host);
 
-// UsageError, UnsupportedError where a run cannot go on from a state.
+// UsageError or UnsupportedError if a run cannot resume from a state.
 void require_resumable(const Pass& pass);
 
 }  // namespace hearth::models::diffusion

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t side = 24, coarse = 4;  // latent pixels; of one color of the coarse pattern
 
-// Patches of all colors, and finer ones on them: a pixel for each of the latents.
+// Patches of all colors with finer ones on them: one pixel per latent.
 Pixels pattern(Backend& host) {
   const sampling::NoiseDraws draws = sampling::counter_draws(0);
   const Tensor patches = draws(host, {1, side / coarse, side / coarse, 3}, 0), fine = draws(host, {1, side, side, 3}, 1);
@@ -33,7 +33,7 @@ Pixels pattern(Backend& host) {
 LatentColors fit(const std::vector<float>& z, const std::vector<float>& wanted, size_t C) {
   const size_t n = C + 1;
   std::vector<std::vector<double>> normal(n, std::vector<double>(n)), right(3, std::vector<double>(n));
-  for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // values that no color depends on
+  for (size_t i = 0; i < n; ++i) normal[i][i] = 1e-6;  // regularizes values that no color depends on
   std::vector<double> values(n, 1);
   for (size_t pixel = 0; pixel < size_t(side * side); ++pixel) {
     for (size_t c = 0; c < C; ++c) values[c] = double(z[pixel * C + c]);
@@ -87,8 +87,9 @@ Tensor PreviewDecoder::operator()(const Tensor& x0) const {
 
 void check_preview(const parts::AutoencoderTinyConfig& decoder, const CodecConfig& codec, const std::string& where) {
   if (decoder.latent_channels != codec.latent_channels || decoder.factor() != codec.factor || decoder.out_channels != 3)
-    fail<WeightError>("{}: decodes latents of {} channels to images of {} channels and {} times the size, the model's need {}, 3 and {}",
-                      where, decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
+    fail<WeightError>(
+        "{}: decodes latents of {} channels to images of {} channels and {} times the size, expected {}, 3 and {} as for the model", where,
+        decoder.latent_channels, decoder.out_channels, decoder.factor(), codec.latent_channels, codec.factor);
 }
 
 }  // namespace hearth::models::diffusion

@@ -15,12 +15,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Counts the whole tensor; what a component gives must be numbers, or nothing is drawn from it.
+// Counts non-finite values in the whole tensor; an output of a component must be finite before it is used.
 void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
   unless_dry(x.backend(), [&] {
     const Tensor values = dense_on_host(x);
     if (const int64_t bad = count_non_finite(values))
-      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite; no image is made (debug \"nan\" finds the first operation)",
+      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite, so no image is generated (debug \"nan\" finds the first op)",
                            component, bad, x.numel(), what);
     double& largest = result.largest[std::string(component)];
     for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));
@@ -29,26 +29,26 @@ void require_finite(const Tensor& x, std::string_view component, std::string_vie
 
 constexpr Which codec_alone{.role = Role::codec};
 
-struct Stopped {};  // ends a run that is to be resumed
+struct Stopped {};  // ends a run that will be resumed
 
-// Whether the program keeps what is not masked in each call of the network, and not after it.
+// Whether the program restores the unmasked part in each denoiser call, instead of after it.
 bool in_each_call(sampling::Compat compat) { return compat == sampling::Compat::comfyui || compat == sampling::Compat::a1111; }
 
-// What the phases of a run work on and leave behind.
+// Inputs and results of a run's phases.
 struct Run {
   const Members& members;
   const Pass& p;
   const MemoryPlan& plan;
-  Backend& host;  // of everything but what happens inside of networks
+  Backend& host;  // of everything outside the networks
   Holding& networks;
   const OnProgress& progress;
   const ImageTask& task = p.task;
   const Request& request = task.request;
   ImageResult result = {};
 
-  std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative one where it is asked under
-  EncodedImage origin = {};                              // the image that the run begins with
-  LatentColors colors = {};                              // of previews without a decoder of their own
+  std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
+  EncodedImage origin = {};                              // the image that the run starts from
+  LatentColors colors = {};                              // of previews without a preview decoder
 
   void encode();
   void encode_image();
@@ -96,7 +96,7 @@ void Run::encode() {
   if (plan.release) networks.release({.role = Role::text_encoder});
 }
 
-// What the autoencoder does before the run: images [H, W, 3] → latents [B, h, w, C], and what latents look like.
+// The autoencoder's work before the run: images [H, W, 3] → latents [B, h, w, C], and the colors of latents for previews.
 void Run::encode_image() {
   need(codec_alone);
   const auto start = Clock::now();
@@ -125,7 +125,7 @@ void Run::show(const sampling::StepInfo& info) {
   unless_dry(host, [&] { request.preview.show(images, info.step + 1, info.steps); });
 }
 
-// What stands under the mask at first, where that is not the image.
+// The initial latents under the mask, if they are not the image's.
 void Run::fill_masked() {
   origin.noise = result.noise;
   if (!origin.z || task.edit.fill == ImageEdit::Fill::image) return;
@@ -133,7 +133,7 @@ void Run::fill_masked() {
   origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
-// A member's stage from `state` to its end: x [B, h, w, C] of all images that go together, which began with those of `begun`.
+// A member's stage from `state` to its end: x [B, h, w, C] of all images that are sampled together, which started with those of `begun`.
 sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
                              const EncodedImage& begun) {
   const LatentModel& model = *members[member];
@@ -182,7 +182,7 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     }
   };
   sampling::Guidance asked = p.guidance;
-  if (model.facts().embeds_guidance) asked.scale = 1;  // the network knows it
+  if (model.facts().embeds_guidance) asked.scale = 1;  // the network receives it as input
   sampling::Denoiser denoise =
       sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
   sampling::AfterCall after_call;
@@ -199,7 +199,7 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   return left;
 }
 
-// All stages, each from where the one before it ended: the latents, but nothing of what a sampler remembers.
+// All stages, each from the latents at which the one before it ended, without its sampler state.
 Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedImage& begun) {
   for (size_t m = 0; m < members.size(); ++m) {
     const Which denoiser{.role = Role::denoiser, .member = m};
@@ -207,7 +207,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
       const Stage& stage = p.stages[m];
       state = {.x = state.x, .step = stage.begin, .draws = state.draws};
       memory.running = {}, memory.step = stage.begin;
-      memory.steps = int64_t(stage.steps_to_take.steps.size());  // the model's may have been begun on the way
+      memory.steps = int64_t(stage.steps_to_take.steps.size());  // fewer if the model's stage starts from an image
     }
     need(denoiser);
     state = sampled(m, std::move(state), noise, memory, begun);
@@ -217,7 +217,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
   return keeps ? sampling::blended(state.x, begun.z, begun.mask) : state.x;
 }
 
-// noise → x on the first level → latents [B, h, w, C]
+// noise → x at the first noise level → latents [B, h, w, C]
 void Run::sample() {
   need({.role = Role::denoiser, .member = 0});
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
@@ -238,7 +238,7 @@ void Run::sample() {
     result.latents = origin.z;
   } else if (!p.sampling->ends_itself || B == 1) {
     result.latents = through_all({.x = first}, noise, memory, origin);
-  } else {  // such a sampler's steps follow the error of one image
+  } else {  // the sampler controls its steps by the error of one image
     std::vector<Tensor> images;
     for (int64_t b = 0; b < B; ++b) {
       sampling::NoiseRequest alone = p.draws();
@@ -261,7 +261,7 @@ void Run::decode() {
   need(codec_alone);
   report("decode", 0, B);
   const auto start = Clock::now();
-  for (int64_t b = 0; b < B; ++b) {  // one by one: it is the widest point of memory, and no image depends on its neighbors
+  for (int64_t b = 0; b < B; ++b) {  // one by one, because decoding takes the most memory and images are independent
     const Tensor latents = result.latents.slice(0, b, b + 1);
     const Tensor image = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
     require_finite(image, "vae", fmt::format("image {} of {}", b + 1, B), result);

@@ -17,14 +17,14 @@ ImageTask first_of_two(const ImageTask& task) {
 ImageTask second_of_two(const Facts& model, const ImageTask& task, const ResolvedImage& first, Backend& host) {
   const Request& asked = task.request;
   const Hires& hires = *asked.hires;
-  if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: a scale of {}, expected 1 to 64", hires.scale);
-  if (hires.steps < 0) fail<UsageError>("hires: {} steps, expected at least 1, or 0 for as many as in the first pass", hires.steps);
-  if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass draws all of the image: not with a mask");
+  if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: scale is {}, expected 1 to 64", hires.scale);
+  if (hires.steps < 0) fail<UsageError>("hires: steps is {}, expected at least 1, or 0 for as many as in the first pass", hires.steps);
+  if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass cannot be combined with a mask");
   if (model.beside == Beside::image || model.beside == Beside::mask_and_image)
-    fail<UnsupportedError>("hires: a second pass does not go with a model that sees an image beside the latents");
-  if (task.noise) fail<UnsupportedError>("hires: noise that is given is for one pass; expected a seed");
-  if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: sigmas that are given are for one pass; expected a schedule");
-  if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes cannot be stopped and resumed");
+    fail<UnsupportedError>("hires: a second pass cannot be combined with a model that has an input image");
+  if (task.noise) fail<UnsupportedError>("hires: given noise is supported only for a single pass, expected a seed");
+  if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: given sigmas are supported only for a single pass, expected a schedule");
+  if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes do not support stopping and resuming");
   const int64_t factor = model.codec.factor;
   const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / factor * factor; };
   const int64_t width = side(first.width), height = side(first.height);
@@ -62,7 +62,7 @@ ResolvedImage both(const Pass& first, const Pass& second) {
   told.steps = first.steps;
   told.first_pass = {first.width, first.height};
   told.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
-  told.strength = first.strength;  // what is told of the second pass is told apart
+  told.strength = first.strength;  // the strength of the second pass is reported separately
   return told;
 }
 

@@ -39,12 +39,13 @@ const Upscaler& find_upscaler(std::string_view name) {
   if (found != upscalers.end()) return *found;
   std::string known;
   for (const Upscaler& u : upscalers) known += (known.empty() ? "" : ", ") + std::string(u.name);
-  fail<UsageError>("hires: upscaler '{}' is unknown; known: {}", name, known);
+  fail<UsageError>("hires: upscaler '{}' is unknown, expected one of {}", name, known);
 }
 
 Tensor upscaled_latents(const Tensor& z, int64_t height, int64_t width, std::string_view upscaler) {
   const auto [B, H, W, C] = z.dims<4>();
-  if (height < H || width < W) fail<ShapeError>("hires: latents {} to {}×{}, expected not smaller", z.shape(), height, width);
+  if (height < H || width < W)
+    fail<ShapeError>("hires: latents {} upscaled to {}×{}, expected a size that is not smaller", z.shape(), height, width);
   if (upscaler == "latent-nearest") return ops::resize_nearest(z, height, width);
   const auto each_plane = [&, planes = B * C, from = H * W, to = height * width, h = H, w = W](float* y, const float* x) {
     for (int64_t i = 0; i < planes; ++i)

@@ -12,11 +12,11 @@ parts::DecoderConfig read_config(const Config& c) {
   d.qkv_bias = d.o_bias = c.boolean("attention_bias", false);
   d.mlp_bias = c.boolean("mlp_bias", false);
   parts::require_layers_alike(c, d);
-  // The reference's network has no window, but its cache gets one from here; not where layer_types says that all is full attention.
+  // The reference's network has no window, but its cache takes one from this key, unless layer_types declares all layers full attention.
   const int64_t window = c.integer("sliding_window", 0);
   if (window > 0 && window < d.positions && !c.has("layer_types"))
-    fail<UnsupportedError>("{}: 'sliding_window' = {} is not supported in llama, only from 'max_position_embeddings' = {} on", c.where(),
-                           window, d.positions);
+    fail<UnsupportedError>("{}: 'sliding_window' = {} is not supported for llama, expected at least 'max_position_embeddings' = {}",
+                           c.where(), window, d.positions);
   c.finish();
   return d;
 }

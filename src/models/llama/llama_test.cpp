@@ -34,7 +34,7 @@ BACKEND_TEST(Llama, each_config_key_has_the_effect_of_the_reference) {
 }  // observed 3.3e-7 reference, 5.8e-7 cpu
 BACKEND_TEST(Llama, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config); }
 
-// The weights as GGUF files have them: in each head's rows of q and k, number i of the first half stands beside number i of the second.
+// Weights as in GGUF files: in each head's rows of q and k, element i of the first half is followed by element i of the second.
 class NeighboringRows : public parts::ScaledSource {
  public:
   explicit NeighboringRows(int64_t head) : ScaledSource(1), head_(head) {}
@@ -57,7 +57,7 @@ class NeighboringRows : public parts::ScaledSource {
 
 BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   const DecoderCase c(__FILE__, "llama3", device, read_config);
-  // Divisors in place of the scaling that they come from, as the converter writes them.
+  // Divisors instead of the scaling that they come from, as the converter writes them.
   const parts::RotaryConfig scaled = read_config(c.config()).rotary;
   parts::RotaryConfig plain = scaled;
   plain.kind = parts::RotaryConfig::Kind::plain;
@@ -73,7 +73,7 @@ BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), 4e-6);
 }
 
-// generate() of transformers 4.57.1 has a sliding cache then, its forward no window.
+// With this key generate() of transformers 4.57.1 has a sliding cache, but its forward has no window.
 TEST(LlamaConfig, a_window_that_would_cut_the_cache_is_refused) {
   const auto read = [](const std::string& keys) {
     return read_config(Config::parse(R"({"num_hidden_layers": 2, "max_position_embeddings": 64, )" + keys + "}", "config.json"));

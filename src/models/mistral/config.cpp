@@ -10,7 +10,7 @@ parts::DecoderConfig read_config(const Config& c) {
   DecoderConfig d = DecoderConfig::common(
       c,
       {.vocabulary = 32000, .width = 4096, .mlp_width = 14336, .layers = 32, .heads = 32, .groups = 8, .head = 0, .positions = 4096 * 32});
-  // Absent, it is 4096; null means that every key is seen.
+  // Absent means 4096; null means that every key is attended to.
   const int64_t window = parts::is_null(c, "sliding_window") ? 0 : parts::positive_integer(c, "sliding_window", 4096);
   d.windows.assign(size_t(d.layers), window);
   c.only("attention_bias", false);

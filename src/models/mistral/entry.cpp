@@ -3,11 +3,11 @@
 
 namespace hearth::models::mistral {
 
-// A GGUF file says that it is a Llama; the window tells them apart.
+// The architecture in its GGUF files is llama; the window distinguishes them.
 Entry entry() {
   return {
       .name = "mistral",
-      .summary = "Mistral 7B and Nemo, and what shares their layout: text to text, an attention window",
+      .summary = "Mistral 7B, Nemo and models of the same architecture: text to text, attention window",
       .task = decoder_family<read_config>({
           .model_types = {"mistral"},
           .class_name = "MistralForCausalLM",

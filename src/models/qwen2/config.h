@@ -1,11 +1,11 @@
-// What the config.json of a Qwen 2 checkpoint says.
+// The config.json of a Qwen 2 checkpoint.
 #pragma once
 
 #include "parts/decoder/config.h"
 
 namespace hearth::models::qwen2 {
 
-// Every key is read, declared to have no effect, or refused by name. Defaults are those of transformers' Qwen2Config.
+// Every key is read, declared to have no effect, or rejected by name. Defaults are those of transformers' Qwen2Config.
 parts::DecoderConfig read_config(const Config& config);
 
 }  // namespace hearth::models::qwen2

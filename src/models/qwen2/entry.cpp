@@ -14,7 +14,7 @@ Entry entry() {
   return {
       .name = "qwen2",
       .summary =
-          "Qwen 2 and 2.5, and what shares their layout: text to text, biases of queries, keys and values"
+          "Qwen 2, 2.5 and models of the same architecture: text to text, biases of queries, keys and values"
           "and values",
       .task = decoder_family<read_config>({
           .model_types = {"qwen2"},

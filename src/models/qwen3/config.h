@@ -1,11 +1,11 @@
-// What the config.json of a Qwen 3 checkpoint says.
+// The config.json of a Qwen 3 checkpoint.
 #pragma once
 
 #include "parts/decoder/config.h"
 
 namespace hearth::models::qwen3 {
 
-// Every key is read, declared to have no effect, or refused by name. Defaults are those of transformers' Qwen3Config.
+// Every key is read, declared to have no effect, or rejected by name. Defaults are those of transformers' Qwen3Config.
 parts::DecoderConfig read_config(const Config& config);
 
 }  // namespace hearth::models::qwen3

@@ -6,7 +6,7 @@ namespace hearth::models::qwen3 {
 Entry entry() {
   return {
       .name = "qwen3",
-      .summary = "Qwen 3 (dense), and what shares its layout: text to text, norms of queries and keys",
+      .summary = "Qwen 3 (dense) and models of the same architecture: text to text, norms of queries and keys",
       .task = decoder_family<read_config>({
           .model_types = {"qwen3"},
           .class_name = "Qwen3ForCausalLM",

@@ -1,4 +1,4 @@
-// Stable Diffusion 1.x in files: CompVis' layout, with OpenAI's CLIP under transformers' names.
+// Stable Diffusion 1.x in checkpoint files: CompVis' layout, with OpenAI's CLIP under transformers' names.
 #include "models/sd1/files.h"
 
 #include "models/ldm_files.h"
@@ -16,7 +16,7 @@ std::vector<Signature> signatures() {
   return all;
 }
 
-// OpenAI's CLIP has the quick GELU; encoders with the exact one are OpenCLIP's.
+// OpenAI's CLIP has quick GELU; encoders with exact GELU are OpenCLIP's.
 bool is_openai(const Config& config) { return config.text("hidden_act", "quick_gelu") != "gelu"; }
 
 }  // namespace

@@ -17,11 +17,11 @@ const Family family{
     .mends_files = true,
 };
 
-// Its UNet is the one whose transformers have matrices as projections.
+// Identified by its UNet, whose transformers have matrices as projections.
 bool claims(const Checkpoint& checkpoint) {
   try {
     return checkpoint.has("unet") && checkpoint.config("unet").boolean("use_linear_projection", false);
-  } catch (const Error&) { return false; }  // the family that takes all others says what is wrong
+  } catch (const Error&) { return false; }  // the family that accepts all others reports the error
 }
 
 }  // namespace

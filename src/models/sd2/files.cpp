@@ -1,4 +1,4 @@
-// Stable Diffusion 2.x in files: CompVis' layout, with OpenCLIP's own names.
+// Stable Diffusion 2.x in checkpoint files: CompVis' layout, with OpenCLIP's own names.
 #include "models/sd2/files.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ double deviation(const std::vector<double>& values) {
   return values.size() < 2 ? 0 : std::sqrt(squares / double(values.size() - 1));
 }
 
-// 2.1 and 2.1-base are the same tensors by name and shape. ComfyUI looks at the deviation of one bias.
+// 2.1 and 2.1-base have tensors of the same names and shapes. Like ComfyUI, this uses the standard deviation of one bias.
 std::optional<std::string_view> guess_prediction(const TensorSource& unet) {
   const std::string bias = "up_blocks.3.attentions.2.transformer_blocks.0.norm1.bias";
   constexpr double least_of_v = 0.09;

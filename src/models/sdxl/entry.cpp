@@ -1,4 +1,4 @@
-// Stable Diffusion XL (Podell et al. 2023, arXiv 2307.01952), after diffusers' StableDiffusionXLPipeline and its kin, 0.39.0.
+// Stable Diffusion XL (Podell et al. 2023, arXiv 2307.01952), after diffusers' StableDiffusionXLPipeline and related pipelines, 0.39.0.
 #include "core/error.h"
 #include "models/clip/options.h"
 #include "models/registry.h"
@@ -12,8 +12,8 @@ namespace {
 
 using namespace stable_diffusion;
 
-// (height, width, crop from the top and left, target height and width). Of a negative prompt the reference has two rules: from noise its
-// own only where both of its sizes are given, from an image each that is given.
+// (height, width, crop from the top and left, target height and width). The reference has two rules for the negative prompt: from noise its
+// own sizes apply only if both are given, from an image each one that is given.
 std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) {
   const auto given = [&](const Option& option) { return option_of<Pair>(asked, option.name); };
   const auto numbers = [](const Pair& original, const Pair& corner, const Pair& target) {
@@ -28,7 +28,7 @@ std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t heigh
     return numbers(negative_original.value_or(original), negative_corner.value_or(corner), negative_target.value_or(target));
   const bool negative = negative_original || negative_target || negative_corner;
   if (begins == Begins::with_noise && negative && !(negative_original && negative_target))
-    fail<UsageError>("generate: a size for the negative prompt alone, expected both its original and its target size");
+    fail<UsageError>("generate: only one size for the negative prompt, expected both its original and its target size");
   if (role == text::PromptRole::negative && negative)
     return numbers(*negative_original, negative_corner.value_or(Pair{}), *negative_target);
   return numbers(original, corner, target);

@@ -1,4 +1,5 @@
-// Stable Diffusion XL and its kin in files: Stability's layout, the first encoder under transformers' names, the second under OpenCLIP's.
+// Stable Diffusion XL and related models in checkpoint files: Stability's layout, the first text encoder under transformers' names, the
+// second under OpenCLIP's.
 #include "models/sdxl/files.h"
 
 #include "models/ldm_files.h"

@@ -51,7 +51,7 @@ const Family family{
     .final_norm = false,
     .sizes = sizes,
     .latent_statistics = true,
-    .strengths = {.image = 0.3},  // it was made for the last steps
+    .strengths = {.image = 0.3},  // it was trained for the last steps
     .reference_strengths = {.image = 0.3, .mask = 0.9999},
     .step_tables = large_image_tables,
     .read_index = read_index,
@@ -62,7 +62,7 @@ const Family family{
 Entry entry() {
   return {
       .name = family.name,
-      .summary = "The refiner of Stable Diffusion XL: the last steps of an image, told how beautiful it is to be",
+      .summary = "The refiner of Stable Diffusion XL: executes the last steps, conditioned on an aesthetic score",
       .task = task_of<family>(files, {"StableDiffusionXLImg2ImgPipeline", "StableDiffusionXLPipeline", "StableDiffusionXLInpaintPipeline"},
                               claims),
       .title = "Stable Diffusion XL refiner",

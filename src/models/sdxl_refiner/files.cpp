@@ -1,4 +1,4 @@
-// The refiner in files: Stability's layout, whose only encoder has the name of the base's second one.
+// The refiner in checkpoint files: Stability's layout; its only text encoder has the name of the base's second one.
 #include "models/sdxl_refiner/files.h"
 
 #include "models/ldm_files.h"

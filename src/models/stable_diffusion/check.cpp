@@ -1,4 +1,4 @@
-// What can be said of a checkpoint without its weights: each component checked by itself, and how its text encoders read prompts.
+// Queries of a checkpoint that need no weights: a check of each component by itself, and how its text encoders read prompts.
 #include "models/clip/files.h"
 #include "models/clip/prompt_reader.h"
 #include "models/diffusion/checks.h"

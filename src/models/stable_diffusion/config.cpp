@@ -41,7 +41,7 @@ bool older_than_0_9(const std::string& version) {
   return std::from_chars(dot + 1, end, minor).ec == std::errc() && major == 0 && minor < 9;
 }
 
-// The reference takes a plain sample_size below 64 in configs older than 0.9.0 for a mistake, and 64 in its place.
+// The reference treats a scalar sample_size below 64 in configs older than 0.9.0 as a mistake and replaces it by 64.
 std::optional<std::array<int64_t, 2>> native_latents(const Config& file, const parts::UnetConfig& unet) {
   auto size = unet.sample_size;
   const bool plain = size && file.dump("sample_size")[0] != '[';
@@ -55,25 +55,26 @@ sampling::SchedulerConfig scheduler_as_it_is(const Checkpoint& checkpoint) {
 
 void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where) {
   if (t.tokenizer.max_id() >= t.config.vocabulary)
-    fail<WeightError>("{}: the tokenizer's largest id is {}, the text encoder's embedding has {} rows", where, t.tokenizer.max_id(),
-                      t.config.vocabulary);
+    fail<WeightError>("{}: the tokenizer's largest id is {}, expected less than the text encoder's {} embedding rows", where,
+                      t.tokenizer.max_id(), t.config.vocabulary);
   if (t.tokenizer.model_max_length() > t.config.positions)
-    fail<WeightError>("{}: the tokenizer makes {} ids per prompt (model_max_length), the text encoder takes {}", where,
+    fail<WeightError>("{}: the tokenizer outputs {} ids per prompt (model_max_length), the text encoder accepts {}", where,
                       t.tokenizer.model_max_length(), t.config.positions);
 }
 
-// What the UNet takes beside its context is what the family has to give.
+// The UNet's inputs besides its context must be those that the family provides.
 void check_added(const StableDiffusionConfig& c, const std::string& where) {
   if (!c.family->sizes) {
     if (c.unet.added)
-      fail<UnsupportedError>("{}: the UNet takes pooled text and sizes (addition_embed_type), which {} has not", where, c.family->name);
+      fail<UnsupportedError>("{}: the UNet takes pooled text and sizes (addition_embed_type), which {} does not have", where,
+                             c.family->name);
     return;
   }
   const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive, Begins::with_noise).size();
   const int64_t given = c.towers.back().config.projection + int64_t(sizes) * c.unet.added_of_size;
   if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), expected text_time", where);
   if (c.unet.added != given)
-    fail<WeightError>("{}: the UNet takes {} values of pooled text and sizes (projection_class_embeddings_input_dim), there are {}", where,
+    fail<WeightError>("{}: the UNet takes {} values of pooled text and sizes (projection_class_embeddings_input_dim), expected {}", where,
                       c.unet.added, given);
 }
 
@@ -88,7 +89,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   config.unet = parts::UnetConfig::from(unet_file);
   config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
   config.vae = diffusion::AutoencoderConfig::from(checkpoint);
-  if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder alone: no run can go on from an image");
+  if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder only: runs cannot start from an image");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   config.scheduler = scheduler_of(checkpoint, family);
   for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
@@ -106,7 +107,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
     }
   }
   if (scheduler.steps_offset != config.scheduler.steps_offset)
-    config.notes.push_back(fmt::format("the scheduler's steps_offset is {} in place of {}, as in the reference pipeline",
+    config.notes.push_back(fmt::format("the scheduler's steps_offset is {} instead of {}, as in the reference pipeline",
                                        config.scheduler.steps_offset, scheduler.steps_offset));
   if (scheduler.clip && !config.scheduler.clip) config.notes.push_back("the scheduler's clip_sample is off, as in the reference pipeline");
   config.check(checkpoint.root().string());
@@ -116,15 +117,15 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
 void StableDiffusionConfig::check(const std::string& where) const {
   for (const Tower& tower : towers) check_tower(tower, where);
   if (unet.context != 0 && unet.context != states_width())
-    fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), the text encoder gives {}", where, unet.context,
-                      states_width());
+    fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), expected the text encoder's {}", where,
+                      unet.context, states_width());
   check_added(*this, where);
   const int64_t C = vae.codec.latent_channels, beside = unet.in_channels - C;  // beside()
   if ((beside != 0 && beside != 1 && beside != C && beside != C + 1) || unet.out_channels != C)
-    fail<WeightError>("{}: the UNet takes {} and gives {} channels, the autoencoder's latents have {}", where, unet.in_channels,
+    fail<WeightError>("{}: the UNet has {} input and {} output channels, the autoencoder's latents have {}", where, unet.in_channels,
                       unet.out_channels, C);
   if (vae.in_channels != 3 || vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder takes {} and gives {} channels, only 3 (RGB) is supported", where, vae.in_channels,
+    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, vae.in_channels,
                            vae.out_channels);
 }
 

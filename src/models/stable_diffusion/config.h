@@ -1,4 +1,4 @@
-// Everything that the folder of a Stable Diffusion checkpoint says beside its weights.
+// The complete configuration of a Stable Diffusion checkpoint.
 #pragma once
 
 #include <array>
@@ -27,27 +27,27 @@ struct StableDiffusionConfig {
   std::vector<Tower> towers;
   parts::UnetConfig unet;
   diffusion::AutoencoderConfig vae;
-  sampling::SchedulerConfig scheduler;           // as the reference pipeline changes it on loading
+  sampling::SchedulerConfig scheduler;           // as changed by the reference pipeline on loading
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
-  std::vector<std::string> notes;                // what was left aside or changed, one line each
-  bool zeros_for_no_negative = false;            // a negative prompt that is not given is zeros instead of the empty prompt
-  bool told_image_is_scaled = false;             // of a UNet that edits as told: its image is on the latents' scale
+  std::vector<std::string> notes;                // ignored or changed parts of the checkpoint, one line each
+  bool zeros_for_no_negative = false;            // without a negative prompt, its states are zeros instead of the empty prompt's
+  bool told_image_is_scaled = false;             // instruction editing: the UNet's input image is scaled like the latents
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is
-  // not built; WeightError what does not fit together, as check() says.
+  // not supported; WeightError names what does not match, as in check().
   static StableDiffusionConfig from(const Checkpoint& checkpoint, const Family& family);
 
-  // WeightError unless the parts fit each other: vocabularies and embeddings, prompt lengths and positions, width of the states and
-  // cross-attention, pooled text and sizes, latent channels of UNet and autoencoder.
+  // WeightError unless the components match each other: vocabularies and embeddings, prompt lengths and positions, width of the states
+  // and cross-attention, pooled text and sizes, latent channels of UNet and autoencoder.
   void check(const std::string& where) const;
 
   int64_t states_width() const;      // of all towers together
-  diffusion::Beside beside() const;  // what the UNet takes beside the latents, which its number of input channels tells
+  diffusion::Beside beside() const;  // the UNet's inputs besides the latents, determined by its number of input channels
 };
 
 StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names);
 
-// The scheduler's file as the reference's pipeline of the checkpoint's class leaves it. For ImageFamily::scheduler.
+// The scheduler config as changed by the reference's pipeline of the checkpoint's class. For ImageFamily::scheduler.
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Family& family);
 
 }  // namespace hearth::models::stable_diffusion

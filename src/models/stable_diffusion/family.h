@@ -1,4 +1,4 @@
-// What a family of UNets under CLIP says of itself: one constant in its folder.
+// The declaration of a family with UNet and CLIP: one constant in its folder.
 #pragma once
 
 #include <span>
@@ -16,34 +16,34 @@ namespace hearth::models::stable_diffusion {
 struct TowerNames {
   std::string_view encoder, tokenizer;
   std::string_view class_name;  // "CLIPTextModel"
-  std::string_view embedding;   // its vectors in a file of textual inversion: "clip_l"
-  bool open_clip = false;       // not OpenAI's: A1111 takes no other of its layers
+  std::string_view embedding;   // name of its vectors in a textual-inversion file: "clip_l"
+  bool open_clip = false;       // not OpenAI's: A1111 applies no clip skip to it
 };
 
 struct StableDiffusionConfig;
 
-// What the run goes on from: the sizes that a negative prompt has by default depend on it.
+// What the run starts from: the default sizes of a negative prompt depend on it.
 enum class Begins { with_noise, with_image };
 
-// All that a family tells the code that these families share.
+// Everything that the shared code needs to know of a family.
 struct Family {
   std::string_view name;
-  std::vector<TowerNames> towers;                 // their states stand side by side, in this order, in what the UNet attends to
-  std::vector<Option> options;                    // its own
+  std::vector<TowerNames> towers;                 // their states are concatenated in this order for the UNet's cross-attention
+  std::vector<Option> options;                    // the family's own
   std::vector<std::string_view> benchmarks = {};  // ImageFamily::benchmarks
-  // Components named in the notes.
+  // Components that are ignored, with a note.
   std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
 
-  int64_t clip_skip = 1;     // whose layer's states are taken where nobody says: 1 is the last, 2 the last but one
-  bool final_norm = true;    // the states go through the text encoder's final norm
-  bool mends_files = false;  // the reference's pipeline changes old configs as it loads them (README.md)
-  // Numbers that the UNet is told beside the pooled text, for the prompt or the negative one; absent: it takes neither.
+  int64_t clip_skip = 1;     // default layer whose states are used: 1 is the last, 2 the next-to-last
+  bool final_norm = true;    // the text encoder's final norm is applied to the states
+  bool mends_files = false;  // the reference's pipeline changes old configs on loading (README.md)
+  // Numbers that the UNet receives besides the pooled text, for the prompt or the negative prompt; absent: it takes neither.
   std::vector<float> (*sizes)(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) = nullptr;
   bool latent_statistics = false;  // the reference's pipelines apply the autoencoder's latents_mean and latents_std
   diffusion::Strengths strengths = {}, reference_strengths = {};  // diffusion::Facts
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
-  bool can_be_refined = false;  // a second checkpoint with the same latents may do the last steps
-  // Keys of model_index.json that are its own; absent: none.
+  bool can_be_refined = false;  // a second checkpoint with the same latents may execute the last steps
+  // Keys of model_index.json that only this family has; absent: none.
   void (*read_index)(const Config& index, StableDiffusionConfig& config) = nullptr;
 };
 

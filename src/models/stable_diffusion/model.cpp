@@ -11,14 +11,14 @@ namespace {
 
 using diffusion::Role;
 
-// What a text encoder's states do not depend on where they are those of a layer before the last one and are not pooled: some merged files
-// hold NaN there.
+// Tensors of a text encoder that do not affect states of a layer before the last one, if these are not pooled: some merged files
+// have NaN there.
 std::vector<std::string> idle_tensors(const Family& family, const parts::ClipTextConfig& c) {
   if (family.clip_skip < 2 || family.final_norm || c.projection) return {};
   return {fmt::format("text_model.encoder.layers.{}.*", c.layers - 1), "text_model.final_layer_norm.*"};
 }
 
-// The blocks that perturbed attention disturbs.
+// The blocks that perturbed attention perturbs.
 parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return parts::UnetConfig::Blocks(int(g.options.at("layers"))); }
 
 }  // namespace
@@ -48,7 +48,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
 
 void StableDiffusion::check_guidance(const sampling::Guidance& g) const {
   if (g.method->disturbance == sampling::Disturbance::skipped_layers)
-    fail<UnsupportedError>("guidance '{}': a UNet has no layers that can be skipped", g.method->name);
+    fail<UnsupportedError>("guidance '{}': not supported for a UNet, which has no layers that can be skipped", g.method->name);
   if (g.method->disturbance == sampling::Disturbance::identity_attention && !config_.unet.attends_to_itself(perturbed_blocks(g)))
     fail<UnsupportedError>("guidance '{}': this UNet has no self-attention in its {} blocks", g.method->name,
                            std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
@@ -71,7 +71,7 @@ Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor&
 void StableDiffusion::require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const {
   if (!config_.family->can_be_refined) return LatentModel::require_refiner(refiner, where);
   if (!refiner.autoencoder())
-    fail<WeightError>("{}: a refiner of the family {} has other latents than {}", where, refiner.facts().family, facts_.family);
+    fail<WeightError>("{}: a refiner of the family {} has different latents than {}", where, refiner.facts().family, facts_.family);
   diffusion::require_same_latents(*refiner.autoencoder(), config_.vae, where);
 }
 

@@ -1,6 +1,6 @@
 // Stable Diffusion: a UNet that attends to the states of CLIP text encoders (Rombach et al. 2022, arXiv 2112.10752; Podell et al. 2023,
-// arXiv 2307.01952), after diffusers' StableDiffusionPipeline and its kin, 0.39.0. What each family is is said in their
-// folders (family.h).
+// arXiv 2307.01952), after diffusers' StableDiffusionPipeline and related pipelines, 0.39.0. Each family is declared in its own
+// folder (family.h).
 //
 //   prompts → chunks of 77 ids → states [1, n·77, C] each → per step: UNet on both halves, guidance, sampler → latents [B, h, w, 4] →
 //   images

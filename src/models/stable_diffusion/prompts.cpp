@@ -16,13 +16,13 @@ using Role = text::PromptRole;
 
 bool composed(const text::Prompt& prompt) { return prompt.conditions.size() > 1 || prompt.conditions[0].weight != 1; }
 
-// The prompt of the second text encoder, or its negative one, where it has one of its own.
+// The prompt of the second text encoder, or its negative prompt, if it has one of its own.
 std::optional<std::string> second(const Request& r, std::string_view option) { return option_of<std::string>(r.options, option); }
 
 bool has_negative(const Request& r) { return r.negative_prompt || second(r, "negative_prompt_2"); }
 
-// Zeros in place of a negative prompt: as the checkpoint says where none is given; A1111 also takes an empty one for none, ComfyUI encodes
-// it in any case.
+// Zeros instead of a negative prompt: as the checkpoint says if none is given. A1111 also treats an empty one as not given; ComfyUI always
+// encodes it.
 bool is_zero(const StableDiffusionConfig& config, const Request& r) {
   if (!config.zeros_for_no_negative || r.compat == sampling::Compat::comfyui) return false;
   const bool empty = r.negative_prompt.value_or("").empty() && second(r, "negative_prompt_2").value_or("").empty();
@@ -33,14 +33,14 @@ void tell(const std::string& warning, ResolvedImage& told) {
   if (std::ranges::find(told.warnings, warning) == told.warnings.end()) told.warnings.push_back(warning);
 }
 
-// The text that a tower reads.
+// The text for a text encoder.
 std::string text_of(const Request& r, Role role, size_t tower) {
   if (role == Role::positive) return tower == 0 ? r.prompt : second(r, "prompt_2").value_or(r.prompt);
   const std::string first = r.negative_prompt.value_or("");
   return tower == 0 ? first : second(r, "negative_prompt_2").value_or(first);
 }
 
-// Of a tower. diffusers and ComfyUI move all encoders, A1111 none of OpenCLIP's.
+// Clip skip of a text encoder. In diffusers and ComfyUI it applies to all of them, in A1111 not to OpenCLIP's.
 int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size_t tower, ResolvedImage& told) {
   const TowerNames& names = config.towers[tower].names;
   const int64_t own = config.family->clip_skip, layers = config.towers[tower].config.layers;
@@ -49,12 +49,11 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
   if (of_second) {
     clip_skip = *of_second;
   } else if (r.compat == sampling::Compat::a1111 && names.open_clip && clip_skip != own) {
-    tell(fmt::format("clip skip {} leaves {} at {}, as A1111 does", clip_skip, names.encoder, own), told);
+    tell(fmt::format("clip skip {} does not apply to {}, which stays at {}, as in A1111", clip_skip, names.encoder, own), told);
     clip_skip = own;
   }
   if (clip_skip < 1 || clip_skip > layers)
-    fail<UsageError>("generate: clip skip {}{} does not fit, expected 1 to {}", clip_skip, tower > 0 ? " of the second text encoder" : "",
-                     layers);
+    fail<UsageError>("generate: clip skip{} is {}, expected 1 to {}", tower > 0 ? " of the second text encoder" : "", layers);
   return clip_skip;
 }
 
@@ -74,7 +73,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
     std::vector<text::EmbeddingName> names;
     Tower& tower = towers_.emplace_back(read(i, task, ask_negative, host, names, resolved));
     tower.clip_skip = clip_skip[i];
-    // diffusers encodes the negative prompt as if nobody had asked for another layer.
+    // diffusers encodes the negative prompt without clip skip.
     tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
     if (i == 0) resolved.embeddings = std::move(names);
   }
@@ -83,11 +82,11 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   even_out();
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !text_of(request, Role::negative, 0).empty())
-    tell(config.unet.guidance ? "the UNet is told its guidance and not asked under a negative prompt: that is not used"
-                              : fmt::format("guidance {} is at most 1: the negative prompt is not used", request.guidance),
+    tell(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
+                              : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
          resolved);
   if (!config.family->sizes) return;
-  const bool told = config.beside() == diffusion::Beside::image;  // from noise, whatever image there is
+  const bool told = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image
   const Begins begins = task.edit.starts() && !told ? Begins::with_image : Begins::with_noise;
   for (const Role role : {Role::positive, Role::negative})
     sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, begins));
@@ -112,14 +111,14 @@ TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool
   return t;
 }
 
-// Prompts of several towers: as many conditions, of as many chunks.
+// Gives the prompts of all text encoders the same number of conditions and chunks.
 void TowerPrompts::even_out() {
   for (size_t k = 0; k < towers_[0].prompts.size(); ++k)
     for (const Tower& tower : towers_)
       if (tower.prompts.size() != towers_[0].prompts.size() ||
           tower.prompts[k].conditions.size() != towers_[0].prompts[k].conditions.size())
         fail<UsageError>(
-            "generate: the prompts of the text encoders differ in their parts with AND, needed as many of them, with one weight each");
+            "generate: the prompts of the text encoders differ in their parts with AND, expected equally many, with the same weights");
   for (size_t k = 0; k < towers_[0].prompts.size(); ++k)
     for (size_t c = 0; c < towers_[0].prompts[k].conditions.size(); ++c) {
       size_t most = 0;
@@ -127,7 +126,7 @@ void TowerPrompts::even_out() {
         const text::Condition& condition = tower.prompts[k].conditions[c];
         most = std::max(most, condition.entries[0].chunks.size());
         if (condition.weight != towers_[0].prompts[k].conditions[c].weight)
-          fail<UsageError>("generate: the prompts of the text encoders differ in their weights with AND: {} and {}",
+          fail<UsageError>("generate: the prompts of the text encoders differ in their weights with AND: {} and {}, expected equal weights",
                            towers_[0].prompts[k].conditions[c].weight, condition.weight);
       }
       for (Tower& tower : towers_)
@@ -137,7 +136,7 @@ void TowerPrompts::even_out() {
 
 std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& networks, Backend& host) const {
   const size_t read = towers_[0].prompts.size(), wanted = zero_negative_ ? 1 : read;
-  std::vector<std::vector<EncodedPrompt>> of_prompts(wanted);  // each as the towers have it
+  std::vector<std::vector<EncodedPrompt>> of_prompts(wanted);  // per text encoder
   for (size_t i = 0; i < towers_.size(); ++i) {
     const Tower& tower = towers_[i];
     std::vector<Tensor> embeddings;
@@ -160,7 +159,7 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
   std::vector<EncodedPrompt> out;
   for (const std::vector<EncodedPrompt>& prompt : of_prompts) out.push_back(clip::side_by_side(prompt));
   if (zero_negative_) out.push_back(diffusion::zeros_like(out[0]));
-  // The pooled vector becomes what is added to the UNet's time.
+  // The pooled vector becomes the UNet's addition to the time embedding.
   for (size_t k = 0; k < out.size(); ++k)
     for (EncodedCondition& condition : out[k].conditions)
       for (EncodedEntry& entry : condition.entries) {

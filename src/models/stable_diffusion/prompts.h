@@ -1,4 +1,4 @@
-// From a request's prompts to what the UNet is asked under.
+// From a request's prompts to the UNet's conditionings.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace hearth::models::stable_diffusion {
 
-// The prompts as each text encoder reads them: the same conditions with as many chunks; shorter texts are filled up with chunks of no text.
+// The prompts parsed for each text encoder: the same conditions with equally many chunks; shorter texts are padded with empty chunks.
 class TowerPrompts final : public diffusion::ReadPrompts {
  public:
-  // `ask_negative`: whether guidance asks under the negative prompt; a composed prompt does in any case. `resolved` has size and guidance,
-  // and gets clip skip, chunks, embeddings and warnings. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip that
-  // an encoder has no layer for.
+  // `ask_negative`: whether guidance evaluates the negative prompt; a composed prompt always does. `resolved` has size and guidance,
+  // and receives clip skip, chunks, embeddings and warnings. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip
+  // beyond an encoder's layers.
   TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots, const ImageTask& task,
                bool ask_negative, Backend& host, ResolvedImage& resolved);
 
@@ -24,10 +24,10 @@ class TowerPrompts final : public diffusion::ReadPrompts {
 
  private:
   struct Tower {
-    std::vector<text::Prompt> prompts;  // the prompt, and the negative one where it is asked under
+    std::vector<text::Prompt> prompts;  // the prompt, and the negative prompt if it is evaluated
     text::Chunk empty_chunk;
     std::vector<TextualInversion> vectors;          // of the embeddings
-    int64_t clip_skip = 1, clip_skip_negative = 1;  // as clip::PromptEncoding has it
+    int64_t clip_skip = 1, clip_skip_negative = 1;  // as in clip::PromptEncoding
   };
   Tower read(size_t tower, const ImageTask& task, bool ask_negative, Backend& host, std::vector<text::EmbeddingName>& names,
              ResolvedImage& resolved) const;
@@ -39,9 +39,8 @@ class TowerPrompts final : public diffusion::ReadPrompts {
   bool zero_negative_ = false;  // the negative prompt is all zeros
   text::PromptSyntax syntax_;
   text::Emphasis emphasis_;
-  std::vector<std::vector<float>>
-      sizes_;        // what the UNet is told under the prompt, and under the negative one; empty where it is told none
-  double guidance_;  // that a UNet is told which is not asked twice
+  std::vector<std::vector<float>> sizes_;  // the UNet's size conditioning under the prompt and the negative prompt; empty if it has none
+  double guidance_;                        // for a UNet that receives the guidance scale
 };
 
 }  // namespace hearth::models::stable_diffusion

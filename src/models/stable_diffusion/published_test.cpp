@@ -1,4 +1,4 @@
-// The built-in configurations of single files say what their models' makers publish (golden/make_published.py).
+// The built-in configurations of single files agree with those that their publishers distribute (golden/make_published.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -24,14 +24,14 @@ struct Published : testing::Test {
     return {};
   }
   Json own(const std::string& name, const std::string& file) const { return load_json(place_of(name, file)); }
-  // Theirs and ours as the network's reader takes them.
+  // Theirs and ours as the network's reader sees them.
   template <class Read> void expect_same(const std::string& name, const std::string& file, Read read) const {
     const fs::path ours = place_of(name, file);
     EXPECT_TRUE(read(Config::parse(all[name][file].dump(), "published " + file)) == read(Config::load(ours))) << ours;
   }
 };
 
-// What a scheduler's file leaves out counts, too: another sampler takes its own default for it.
+// Keys that a scheduler config omits matter, too: another sampler uses its own defaults for them.
 TEST_F(Published, schedulers_state_what_their_makers_state) {
   for (const auto& [name, published] : all.items()) {
     Json ours = own(name, "scheduler/scheduler_config.json");
@@ -52,7 +52,7 @@ TEST_F(Published, networks_are_their_makers) {
     for (const std::string component : {"text_encoder", "text_encoder_2"}) {
       const std::string file = component + "/config.json";
       if (!published.contains(file)) continue;
-      // The refiner's only encoder is its first where it is a folder, and has the second's place in a single file.
+      // The refiner's only encoder is the first one in a folder, and has the second one's place in a single file.
       const std::string place = name == "sdxl-refiner" ? "text_encoder_2/config.json" : file;
       const auto read = [&](const Config& c) { return parts::ClipTextConfig::from(c, published["model_index.json"][component][1]); };
       EXPECT_TRUE(read(Config::parse(published[file].dump(), file)) == read(Config::load(place_of(name, place)))) << file;

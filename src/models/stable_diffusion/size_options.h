@@ -1,4 +1,4 @@
-// Options of families whose UNet is told the size of the image beside the text (Podell et al. 2023, arXiv 2307.01952, §2.2).
+// Options of families whose UNet is conditioned on the image's size besides the text (Podell et al. 2023, arXiv 2307.01952, §2.2).
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr Option crop =
 inline constexpr Option target_size =
     size_option("target_size", Option::Type::size, "Target size that the model is conditioned on", "the image's");
 inline constexpr Option negative_original_size =
-    size_option("negative_original_size", Option::Type::size, "--original-size of the negative prompt; needs --negative-target-size too",
+    size_option("negative_original_size", Option::Type::size, "--original-size of the negative prompt; requires --negative-target-size",
                 "--original-size");
 inline constexpr Option negative_crop =
     size_option("negative_crop", Option::Type::point, "--crop of the negative prompt", "--crop; 0,0 with a negative size");

@@ -32,8 +32,8 @@ Tensor by_channel(const Tensor& x, std::span<const float> before, std::span<cons
   return on_host(x.shape(), each, x);
 }
 
-// Crossfades the first `extent` rows (axis 1) or columns (axis 2) of b from the last of a, linearly; both [B, H, W, C] f32 on a
-// host. The factors are rounded as the reference rounds them.
+// Crossfades linearly from the last `extent` rows (axis 1) or columns (axis 2) of a to the first of b; both [B, H, W, C] f32 on a
+// host. The factors are rounded as in the reference.
 void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
   extent = std::min({extent, a.size(axis), b.size(axis)});
   const auto [B, H, W, C] = b.dims<4>();
@@ -91,7 +91,7 @@ VaeEncoder::VaeEncoder(const Scope& w, const AutoencoderKlConfig& c)
     const Scope scope = w / "down_blocks" / int64_t(i);
     const int64_t C = c.channels[i];
     VaeBlock& b = down_blocks.emplace_back(block(scope, c, c.channels[i == 0 ? 0 : i - 1], C, c.layers));
-    // Padded below and right only: symmetric padding would shift the image by half a pixel per level.
+    // Padded only below and right: symmetric padding would shift the image by half a pixel per level.
     if (i + 1 < c.channels.size()) b.resample.emplace(scope / "downsamplers" / 0 / "conv", C, C, 3, ConvSpec::plane(2, {0, 0, 1, 1}));
   }
 }
@@ -176,7 +176,7 @@ RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
 
 Tensor AutoencoderKl::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents have shape {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   const Tensor z = in_block("post_quant_conv", [&] {
     const Tensor raw = from_model(latents).z;
     return post_quant_conv ? (*post_quant_conv)(raw) : raw;
@@ -187,7 +187,7 @@ Tensor AutoencoderKl::decode(const Tensor& latents) const {
 int64_t default_tile(const AutoencoderKlConfig& config) { return std::max<int64_t>(4, config.sample_size / config.factor() / 4 * 4); }
 
 Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 4 || tile % 4) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 4", tile);
+  if (tile < 4 || tile % 4) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 4", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();

@@ -1,7 +1,7 @@
-// AutoencoderKL: images to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
+// AutoencoderKL: converts images to latents and back (Rombach et al. 2022, arXiv 2112.10752), after diffusers 0.39.
 //
-// Two spaces must not be confused: the autoencoder's own latents z, and the diffusion model's latents, shifted and scaled.
-// This class is the one owner of that scale. z travels as RawLatents (parts/posterior.h), which decode() does not accept.
+// There are two spaces: the autoencoder's own latents z, and the diffusion model's latents, which are shifted and scaled.
+// Only this class converts between them. z is passed as RawLatents (parts/posterior.h), which decode() does not accept.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct VaeMidBlock {
   std::string path;
 };
 
-// Residual blocks, then a halving or doubling of the resolution except at the end of the encoder or decoder.
+// Residual blocks, then the resolution is halved or doubled, except at the end of the encoder or decoder.
 struct VaeBlock {
   std::vector<nn::ResnetBlock> resnets;
   std::optional<nn::Conv2d> resample;  // downsamplers.0.conv or upsamplers.0.conv
@@ -69,7 +69,7 @@ struct VaeDecoder {
   std::string path;
 };
 
-// The side of a tile in latent pixels: sample_size, rounded down to a multiple of 4, 4 at least.
+// The side of a tile in latent pixels: sample_size, rounded down to a multiple of 4, at least 4.
 int64_t default_tile(const AutoencoderKlConfig& config);
 
 struct AutoencoderKl {
@@ -77,14 +77,14 @@ struct AutoencoderKl {
 
   // Image [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
   Posterior encode(const Tensor& image) const;
-  // (z − shift) · scaling, or (z − mean) · scaling / std: what the diffusion model works on.
+  // (z − shift) · scaling, or (z − mean) · scaling / std: the diffusion model's latents.
   Tensor to_model(const RawLatents& latents) const;
-  RawLatents from_model(const Tensor& latents) const;  // and back
-  // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not limited.
+  RawLatents from_model(const Tensor& latents) const;  // the inverse
+  // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not clamped.
   Tensor decode(const Tensor& latents) const;
-  // The same in tiles of `tile` latent pixels a side that overlap by a quarter and are blended into each other there, as the
-  // reference's tiled_decode does: memory for one tile, but each with norm statistics of its own, so another image than
-  // decode()'s. An image that fits a tile is decode()'s. UsageError unless tile is a multiple of 4.
+  // The same in tiles with sides of `tile` latent pixels, which overlap by a quarter and are blended there, as in the
+  // reference's tiled_decode. It needs memory for one tile only, but each tile has its own norm statistics, so the image differs from
+  // decode()'s. An image that fits into one tile equals decode()'s. UsageError unless tile is a multiple of 4.
   Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const;
 
   AutoencoderKlConfig config;

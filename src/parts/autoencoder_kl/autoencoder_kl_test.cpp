@@ -67,13 +67,13 @@ BACKEND_TEST(Vae, tiles_are_the_reference_s) {
     EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed 1.4e-7 reference, 4.0e-7 cpu
     const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 5e-6);
-    else EXPECT_GT(deviation, 1e-2);  // tiles are another image
+    else EXPECT_GT(deviation, 1e-2);  // tiled images differ
   }
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 6), UsageError);
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 0), UsageError);
 }
 
-// Each key changed alone gives what the reference gives.
+// Changing each key alone gives the result of the reference.
 BACKEND_TEST(Vae, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 5e-6;  // observed 4.1e-7 reference, 1.6e-6 cpu
   const VaeCase c("perturbed", device);
@@ -109,7 +109,7 @@ TEST(VaeConfig, published_config_asks_for_exactly_the_published_tensors) {
                 });
 }
 
-// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+// For every key of the reference's config, its effect is proven above, or it is rejected here by name.
 TEST(VaeConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const VaeCase c("perturbed", *device);
@@ -156,7 +156,7 @@ TEST(VaeConfig, contradictions_are_named) {
   }
 }
 
-// Raw latents cannot be decoded by mistake, and the way to the model's space undoes decode's own scale.
+// Raw latents cannot be decoded by mistake, and the conversion to the model's space is the inverse of decode's own scaling.
 BACKEND_TEST(Vae, one_owner_of_the_latent_scale) {
   static_assert(!std::is_convertible_v<RawLatents, Tensor>);
   const VaeCase c("shifted", device);
@@ -167,7 +167,7 @@ BACKEND_TEST(Vae, one_owner_of_the_latent_scale) {
   std::vector<float> expected = raw.to_vector();
   for (float& v : expected) v = (v - 0.1159f) * 0.3611f;
   EXPECT_CLOSE(vae.to_model({raw}), expected, 1e-6);
-  // decode sees (model / scaling + shift) = raw: the tap behind post_quant_conv, which this config lacks, is raw itself.
+  // decode computes (model / scaling + shift) = raw: the tap after post_quant_conv, which this config lacks, is raw itself.
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
   vae.decode(vae.to_model({raw}));
@@ -200,7 +200,7 @@ BACKEND_TEST(Vae, inputs_that_do_not_fit_are_refused) {
 
 TEST(VaeConfig, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderKlConfig>(__FILE__); }
 
-// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+// Weights rounded to 16 bits, arithmetic in f32: only the rounding of the weights shows.
 BACKEND_TEST(Vae, weights_in_16_bits_change_little) {
   const VaeCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).decoded.to_vector();

@@ -8,9 +8,9 @@ namespace {
 void require_blocks(const Config& c, const char* key, const std::string& type, size_t levels) {
   const std::vector<std::string> types = c.texts(key, {{type}});
   for (const std::string& other : types)
-    if (other != type) fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, only {}", c.where(), key, other, type);
+    if (other != type) fail<UnsupportedError>("{}: '{}' contains \"{}\", which is not supported, expected {}", c.where(), key, other, type);
   if (types.size() != levels)
-    fail<WeightError>("{}: {} '{}' and {} 'block_out_channels', needed as many of each", c.where(), types.size(), key, levels);
+    fail<WeightError>("{}: {} '{}' and {} 'block_out_channels', expected equally many", c.where(), types.size(), key, levels);
 }
 
 void read_statistics(const Config& c, AutoencoderKlConfig& v) {
@@ -18,15 +18,15 @@ void read_statistics(const Config& c, AutoencoderKlConfig& v) {
     if (!c.has(key)) return std::vector<float>();
     const std::vector<double> values = c.numbers(key);
     if (int64_t(values.size()) != v.latent_channels)
-      fail<WeightError>("{}: '{}' has {} numbers, expected one for each of {} latent channels", c.where(), key, values.size(),
+      fail<WeightError>("{}: '{}' has {} values, expected one for each of {} latent channels", c.where(), key, values.size(),
                         v.latent_channels);
     return std::vector<float>(values.begin(), values.end());
   };
   v.latents_mean = read("latents_mean"), v.latents_std = read("latents_std");
   if (v.latents_mean.empty() != v.latents_std.empty())
-    fail<WeightError>("{}: 'latents_mean' and 'latents_std' go together, only one is there", c.where());
+    fail<WeightError>("{}: only one of 'latents_mean' and 'latents_std' is given, expected both or neither", c.where());
   for (const float deviation : v.latents_std)
-    if (!(deviation > 0)) fail<WeightError>("{}: 'latents_std' has {}, expected numbers above 0", c.where(), deviation);
+    if (!(deviation > 0)) fail<WeightError>("{}: 'latents_std' contains {}, expected values above 0", c.where(), deviation);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ AutoencoderKlConfig AutoencoderKlConfig::from(const Config& c) {
 
   v.scaling_factor = float(c.number("scaling_factor", 0.18215));
   v.shift_factor = float(c.number("shift_factor", 0));
-  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another number", c.where());
+  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another value", c.where());
   read_statistics(c, v);
   if (c.dump("sample_size")[0] == '[') {
     const std::vector<int64_t> sides = c.integers("sample_size");

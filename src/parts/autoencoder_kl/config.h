@@ -1,4 +1,4 @@
-// What an AutoencoderKL's config.json says.
+// The config.json of an AutoencoderKL.
 #pragma once
 
 #include <vector>
@@ -18,15 +18,15 @@ struct AutoencoderKlConfig {
   bool mid_attention = true;                 // mid_block_add_attention
   bool quant_conv = true, post_quant_conv = true;
   float scaling_factor = 0.18215f, shift_factor = 0;  // latent of the diffusion model = (z − shift) · scaling
-  // Of each latent channel; both or neither. With them the latent of the diffusion model is (z − mean) · scaling / std, and shift counts
-  // for nothing.
+  // Per latent channel; both or neither. If set, the diffusion model's latent is (z − mean) · scaling / std, and shift_factor is
+  // ignored.
   std::vector<float> latents_mean, latents_std;
 
-  int64_t sample_size = 32;  // side of the images that it was trained on: of a tile, where it decodes in tiles
+  int64_t sample_size = 32;  // side of the training images, which is the tile side of a tiled decode
 
   int64_t factor() const { return int64_t(1) << (channels.size() - 1); }  // image pixels per latent pixel, each way
 
-  // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
+  // Reads every key. UnsupportedError names a key whose value would change the result and is not supported; WeightError names
   // one that contradicts another.
   static AutoencoderKlConfig from(const Config& config);
 

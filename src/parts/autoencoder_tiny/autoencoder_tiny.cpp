@@ -15,7 +15,7 @@ std::vector<TinyBlock> blocks_of(const Scope& layers, int64_t& index, int64_t co
   return blocks;
 }
 
-// 3 · tanh(z / 3): the decoder has seen no latents beyond ±3.
+// 3 · tanh(z / 3): the decoder was not trained on latents beyond ±3.
 Tensor limited(const Tensor& z) {
   const auto each = [n = z.numel()](float* y, const float* x) {
     for (int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i] / 3) * 3;
@@ -28,10 +28,10 @@ Tensor affine(const Tensor& x, float factor, float offset) {
   return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
 }
 
-// How much of pixel i of a tile is the tile's own, the first `ramp` of it lying over a tile before.
+// The weight of a tile at its pixel i; the first `ramp` pixels overlap the tile before it.
 float own_part(int64_t i, int64_t ramp) { return ramp > 1 ? std::min(1.0f, float(i) / float(ramp - 1)) : 1; }
 
-// Puts a tile onto an image, both on a host, its first pixel to `top`, `left`; it fades in where there is one before it.
+// Writes a tile into an image, both on a host, with its first pixel at `top`, `left`; it fades in if there is a tile before it.
 void put(const Tensor& tile, Tensor& image, int64_t top, int64_t left, int64_t ramp) {
   const auto [B, H, W, C] = tile.dims<4>();
   const Tensor place = image.slice(1, top, top + H).slice(2, left, left + W);
@@ -78,7 +78,7 @@ TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(
 
 Tensor TinyEncoder::operator()(const Tensor& image) const {
   const BlockScope scope(path);
-  Tensor x = affine(image, 0.5f, 0.5f);  // images of 0 … 1 inside
+  Tensor x = affine(image, 0.5f, 0.5f);  // the network works on images of 0 … 1
   for (const TinyLevel& level : levels) {
     x = level.conv(x);
     for (const TinyBlock& block : level.blocks) x = block(x);
@@ -87,7 +87,7 @@ Tensor TinyEncoder::operator()(const Tensor& image) const {
   return x;
 }
 
-// The activation behind conv_in and each upsampling are entries of the list of layers, too.
+// The activations after conv_in and each upsampling are entries of the list of layers, too.
 TinyDecoder::TinyDecoder(const Scope& w, const AutoencoderTinyConfig& c)
     : conv_in(w / "layers" / 0, c.latent_channels, c.decoder_channels, 3, ConvSpec::same(3)),
       activation(c.activation),
@@ -112,7 +112,7 @@ Tensor TinyDecoder::operator()(const Tensor& z) const {
     for (const TinyBlock& block : level.blocks) x = block(x);
     x = &level == &levels.back() ? level.conv(x) : level.conv.resized(x, upsampling * x.size(1), upsampling * x.size(2));
   }
-  x = affine(x, 2, -1);  // from 0 … 1 inside
+  x = affine(x, 2, -1);  // from 0 … 1
   tap(path, x);
   return x;
 }
@@ -125,8 +125,8 @@ AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c,
 
 Posterior AutoencoderTiny::encode(const Tensor& image) const {
   if (image.rank() != 4 || image.size(3) != config.in_channels)
-    fail<ShapeError>("vae: image {}, expected [B, H, W, {}]", image.shape(), config.in_channels);
-  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder alone, no image can be encoded");
+    fail<ShapeError>("vae: image has shape {}, expected [B, H, W, {}]", image.shape(), config.in_channels);
+  if (!encoder) fail<UnsupportedError>("vae: this AutoencoderTiny is a decoder only, expected one with an encoder");
   return {(**encoder)(image), {}};
 }
 
@@ -136,12 +136,12 @@ Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
 
 Tensor AutoencoderTiny::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
-    fail<ShapeError>("vae: latents {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
+    fail<ShapeError>("vae: latents have shape {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
   return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
 }
 
 Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 8 || tile % 8) fail<UsageError>("vae: tiles of {} latent pixels, expected a multiple of 8", tile);
+  if (tile < 8 || tile % 8) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 8", tile);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;

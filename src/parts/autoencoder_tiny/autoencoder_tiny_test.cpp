@@ -47,7 +47,7 @@ BACKEND_TEST(TinyVae, matches_reference_with_odd_sides_and_another_activation) {
 }  // observed 1.5e-7 reference, 6.3e-7 cpu
 BACKEND_TEST(TinyVae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }  // observed 8.7e-8 reference, 2.6e-7 cpu
 
-// Each key changed alone gives what the reference gives.
+// Changing each key alone gives the result of the reference.
 BACKEND_TEST(TinyVae, each_config_key_has_the_effect_of_the_reference) {
   const TinyCase c("perturbed", device);
   c.expect_outputs(c.run(c.config()), "base.", 3e-6);
@@ -68,7 +68,7 @@ BACKEND_TEST(TinyVae, tiles_are_the_reference_s) {
     EXPECT_CLOSE(vae.decode_in_tiles(latents, 8), c.golden.values(name), 3e-6);  // observed 2.2e-7 reference, 5.2e-7 cpu
     const double deviation = test::relative_error(vae.decode(latents).to_vector(), c.golden.values(name));
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 3e-6);
-    else EXPECT_GT(deviation, 1e-3);  // of the seams
+    else EXPECT_GT(deviation, 1e-3);  // from the seams
   }
   for (const int64_t tile : {0, 4, 12}) EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), tile), UsageError);
 }
@@ -105,7 +105,7 @@ TEST(TinyVaeConfig, published_config_asks_for_exactly_the_published_tensors) {
 
 TEST(TinyVaeConfig, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
 
-// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+// For every key of the reference's config, its effect is proven above, or it is rejected here by name.
 TEST(TinyVaeConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const TinyCase c("perturbed", *device);

@@ -7,18 +7,18 @@
 namespace hearth::parts {
 namespace {
 
-// The width of all levels; `blocks` gets how many blocks each has.
+// The width of all levels; `blocks` receives the number of blocks of each level.
 int64_t read_levels(const Config& c, const std::string& side, std::vector<int64_t>& blocks) {
   const std::string widths = side + "_block_out_channels", counts = "num_" + side + "_blocks";
   blocks = c.integers(counts, {blocks});
   const std::vector<int64_t> channels = c.integers(widths, {std::vector<int64_t>(4, 64)});
   if (channels.empty() || channels.size() != blocks.size())
-    fail<WeightError>("{}: {} '{}' and {} '{}', needed as many of each", c.where(), channels.size(), widths, blocks.size(), counts);
+    fail<WeightError>("{}: {} '{}' and {} '{}', expected equally many", c.where(), channels.size(), widths, blocks.size(), counts);
   for (const int64_t width : channels)
     if (width < 1 || width != channels[0])
-      fail<WeightError>("{}: '{}' has {} and {}, expected one width for all levels", c.where(), widths, channels[0], width);
+      fail<WeightError>("{}: '{}' contains {} and {}, expected one width for all levels", c.where(), widths, channels[0], width);
   for (const int64_t count : blocks)
-    if (count < 0) fail<WeightError>("{}: '{}' has {}, expected at least 0", c.where(), counts, count);
+    if (count < 0) fail<WeightError>("{}: '{}' contains {}, expected at least 0", c.where(), counts, count);
   return channels[0];
 }
 
@@ -42,8 +42,8 @@ AutoencoderTinyConfig AutoencoderTinyConfig::from(const Config& c) {
   if (std::max(v.encoder_blocks.size(), v.decoder_blocks.size()) > 8)
     fail<WeightError>("{}: {} levels, expected at most 8", c.where(), std::max(v.encoder_blocks.size(), v.decoder_blocks.size()));
   v.scaling_factor = float(c.number("scaling_factor", 1));
-  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another number", c.where());
-  // The pipelines of the reference apply no shift; a latent is limited only on its way into bytes; block_out_channels repeats the
+  if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another value", c.where());
+  // The pipelines of the reference apply no shift; latents are clamped only when they are stored as bytes; block_out_channels repeats the
   // decoder's; arithmetic is f32 anyway.
   c.no_effect({"shift_factor", "latent_magnitude", "latent_shift", "block_out_channels", "force_upcast"});
   c.finish();

@@ -1,4 +1,4 @@
-// What an AutoencoderTiny's config.json says.
+// The config.json of an AutoencoderTiny.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace hearth::parts {
 
-// The values that stand here are those of the published ones for Stable Diffusion 1.x, 2.x and XL, and the reference's defaults.
+// The defaults below are those of the published networks for Stable Diffusion 1.x, 2.x and XL, and of the reference.
 struct AutoencoderTinyConfig {
   int64_t in_channels = 3, out_channels = 3;  // of images
   int64_t latent_channels = 4;
-  int64_t encoder_channels = 64, decoder_channels = 64;  // *_block_out_channels: of all levels, which the network needs to be equal
+  int64_t encoder_channels = 64, decoder_channels = 64;  // *_block_out_channels: equal for all levels
   std::vector<int64_t> encoder_blocks{1, 3, 3, 3};       // num_encoder_blocks: residual blocks of each level, the image's first
   std::vector<int64_t> decoder_blocks{3, 3, 3, 1};       // num_decoder_blocks: of each level, the latents' first
-  Activation activation = Activation::relu;              // act_fn; what follows a residual sum is always ReLU
+  Activation activation = Activation::relu;              // act_fn; the activation after a residual sum is always ReLU
   int64_t upsampling = 2;                                // upsampling_scaling_factor: of each level of the decoder, each way
   float scaling_factor = 1;                              // latent of the diffusion model = latent · scaling
 
   int64_t factor() const;  // image pixels per latent pixel, each way, of the decoder
 
-  // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names one that
+  // Reads every key. UnsupportedError names a key whose value would change the result and is not supported; WeightError names one that
   // contradicts another.
   static AutoencoderTinyConfig from(const Config& config);
 

@@ -1,13 +1,13 @@
-// AutoencoderTiny in files.
+// AutoencoderTiny in checkpoint files.
 #pragma once
 
 #include "weights/layout/network_files.h"
 
 namespace hearth::parts {
 
-// Spellings "diffusers" and "numbers": the decoder of the published one as its maker's file has it, numbers alone, one more than the
-// official ones, because the limit on latents comes first. A file without a configuration is the published one, which is the class's
-// default.
+// Layouts "diffusers" and "numbers". "numbers" is the author's file of the published decoder: names are plain numbers, one higher than
+// the official ones, because its first layer clamps the latents. A file without a configuration is the published one, which has the class's
+// defaults.
 extern const NetworkFiles autoencoder_tiny_files;
 
 }  // namespace hearth::parts

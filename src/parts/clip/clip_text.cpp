@@ -8,18 +8,19 @@
 namespace hearth::parts {
 namespace {
 
-// The position whose row is the pooled vector; see ClipTextOutput::pooled.
+// The position that is pooled; see ClipTextOutput::pooled.
 int64_t pooled_position(const std::vector<int32_t>& ids, int64_t end_token) {
   const auto it = end_token == 2 ? std::max_element(ids.begin(), ids.end()) : std::find(ids.begin(), ids.end(), int32_t(end_token));
   return it == ids.end() ? 0 : it - ids.begin();
 }
 
-// x [B, T, C], made just now.
+// x [B, T, C], must not be shared: it is changed in place.
 void put_in_place(std::span<const ClipVector> vectors, const Tensor& x) {
   const auto [B, T, C] = x.dims<3>();
   for (const ClipVector& v : vectors) {
     if (v.row < 0 || v.row >= B || v.position < 0 || v.position >= T || v.vector.shape() != Shape{C})
-      fail<ShapeError>("clip: a vector {} at row {}, position {} does not fit {}", v.vector.shape(), v.row, v.position, x.shape());
+      fail<ShapeError>("clip: a vector of shape {} at row {}, position {} does not fit states of shape {}", v.vector.shape(), v.row,
+                       v.position, x.shape());
     ops::store(v.vector.to(x.backend()).view({1, 1, C}), x.slice(0, v.row, v.row + 1).slice(1, v.position, v.position + 1));
   }
 }

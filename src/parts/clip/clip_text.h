@@ -33,18 +33,18 @@ struct ClipLayer {
 };
 
 struct ClipTextOutput {
-  Tensor last_hidden_state;  // [B, T, C], after the final norm: what SD 1.x is conditioned on
-  // [B, T, C] each, without the final norm: the embeddings, then every layer's output. "Clip skip" n takes the n-th from
-  // the end; the model's final_layer_norm is the caller's to apply.
+  Tensor last_hidden_state;  // [B, T, C], after the final norm: the conditioning of SD 1.x
+  // [B, T, C] each, without the final norm: the embeddings, then every layer's output. "Clip skip" n selects the n-th from
+  // the end; the caller applies the model's final_layer_norm.
   std::vector<Tensor> hidden_states;
-  // [B, C]: row of last_hidden_state at the first end token (row 0 where there is none). Where the config's end_token is 2,
-  // which old configs say wrongly, the row of the highest id, as the reference does; an added token with a higher id than
-  // the end marker is then pooled instead.
+  // [B, C]: row of last_hidden_state at the first end token (row 0 if there is none). If the config's end_token is 2, a wrong value of
+  // old configs, it is the row of the highest id, as in the reference; then an added token with a higher id than the end token
+  // is pooled instead.
   Tensor pooled;
   Tensor text_embeds;  // [B, projection]: pooled · text_projectionᵀ; undefined without projection
 };
 
-// Stands in place of a token's row of the table (textual inversion).
+// Replaces a token's row of the embedding table (textual inversion).
 struct ClipVector {
   int64_t row = 0, position = 0;
   Tensor vector;  // [C] f32
@@ -53,9 +53,9 @@ struct ClipVector {
 struct ClipTextModel {
   ClipTextModel(const Scope& w, const ClipTextConfig& config);
 
-  // ids: B rows of T ≤ config.positions tokens each, row-major; all positions are attended to causally, padding too.
-  // The ids where `vectors` stand count for the pooled vector only. ShapeError for too many tokens, a ragged count or a vector that does
-  // not fit, UsageError for an id outside the vocabulary.
+  // ids: B rows of T ≤ config.positions tokens each, row-major; attention is causal over all positions, including padding.
+  // An id that `vectors` replaces matters only for the pooled vector. ShapeError for too many tokens, a ragged count or a vector of the
+  // wrong width, UsageError for an id outside the vocabulary.
   ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors = {}) const;
 
   ClipTextConfig config;

@@ -43,7 +43,7 @@ BACKEND_TEST(Clip, matches_reference_on_single_tokens_without_end) {
 }  // observed 3.3e-8 reference, 1.1e-7 cpu
 BACKEND_TEST(Clip, eps_of_each_norm) { check(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
 
-// Each key changed alone gives what the reference gives.
+// Changing each key alone gives the result of the reference.
 BACKEND_TEST(Clip, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 2e-6;  // observed 1.4e-7 reference, 6.5e-7 cpu
   const ClipCase c("perturbed", device);
@@ -66,7 +66,7 @@ TEST(ClipConfig, published_config_asks_for_exactly_the_published_tensors) {
                 });
 }
 
-// Every key that transformers writes is one whose effect is proven above, is refused here by name, or belongs to generating
+// For every key that transformers writes, its effect is proven above, it is rejected here by name, or it belongs to generating
 // text, training and storage.
 TEST(ClipConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
@@ -98,7 +98,7 @@ TEST(ClipConfig, contradictions_are_named) {
   }
 }
 
-// Row t depends on tokens 0 … t only.
+// Row t depends only on tokens 0 … t.
 BACKEND_TEST(Clip, later_tokens_do_not_reach_earlier_rows) {
   const ClipCase c("clip_l", device);
   Weights w = c.weights();
@@ -134,7 +134,7 @@ TEST(ClipConfig, defaults_are_the_reference_s) {
   expect_reference_defaults<ClipTextConfig>(__FILE__, "CLIPTextModelWithProjection");
 }
 
-// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+// Weights rounded to 16 bits, arithmetic in f32: only the rounding of the weights shows.
 BACKEND_TEST(Clip, weights_in_16_bits_change_little) {
   const ClipCase c("clip_l", device);
   const std::vector<float> f32 = c.run(c.config()).last_hidden_state.to_vector();

@@ -10,7 +10,7 @@ bool has_projection(const Config& c, std::string name) {
   if (name.empty() && !architectures.empty()) name = architectures[0];
   if (name == "CLIPTextModelWithProjection") return true;
   if (name == "CLIPTextModel" || name.empty()) return false;
-  fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, only CLIPTextModel and CLIPTextModelWithProjection", c.where(),
+  fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, expected CLIPTextModel or CLIPTextModelWithProjection", c.where(),
                          name);
 }
 
@@ -35,7 +35,7 @@ ClipTextConfig ClipTextConfig::from(const Config& c, const std::string& class_na
   const int64_t projection = positive_integer(c, "projection_dim", 512);
   t.projection = has_projection(c, class_name) ? projection : 0;
 
-  // Training, storage and bookkeeping; the token ids are the tokenizer's business.
+  // Training, storage and bookkeeping; the tokenizer handles token ids.
   c.no_effect({"attention_dropout", "dropout", "initializer_factor", "initializer_range", "bos_token_id", "pad_token_id", "sep_token_id",
                "torch_dtype", "dtype", "transformers_version", "id2label", "label2id", "name_or_path"});
   c.only("is_decoder", false);

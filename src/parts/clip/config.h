@@ -1,4 +1,4 @@
-// What the config.json of a CLIP text encoder says.
+// The config.json of a CLIP text encoder.
 #pragma once
 
 #include "core/backend.h"
@@ -12,11 +12,11 @@ struct ClipTextConfig {
   Activation activation = Activation::quick_gelu;
   float eps = 1e-5f;          // layer_norm_eps
   int64_t end_token = 49407;  // eos_token_id; 2 means "the highest id", see ClipTextOutput::pooled
-  int64_t projection = 0;     // width of text_projection; 0 without (CLIPTextModel)
+  int64_t projection = 0;     // width of text_projection; 0: none (CLIPTextModel)
 
   // Reads every key. The class (CLIPTextModel, or CLIPTextModelWithProjection, which has a projection) is taken from
-  // `architectures`, or from `class_name` where model_index.json has told it. UnsupportedError names a key whose value would
-  // change the result and is not built, WeightError one that contradicts another.
+  // `architectures`, or from `class_name` if model_index.json names it. UnsupportedError names a key whose value would
+  // change the result and is not supported, WeightError one that contradicts another.
   static ClipTextConfig from(const Config& config, const std::string& class_name = {});
 
   bool operator==(const ClipTextConfig&) const = default;

@@ -38,14 +38,14 @@ constexpr std::array<Alias, 3> aliases{{
     {"final_layer_norm.*", "text_model.final_layer_norm.*"},
 }};
 
-// The projection of an encoder without one, and logit_scale.
+// The projection of an encoder without one, and logit_scale: tensors that are ignored.
 std::vector<std::string> surplus(std::string_view class_name, const Config&) {
   std::vector<std::string> names{"*logit_scale", "*text_model.embeddings.position_ids"};
   if (class_name != "CLIPTextModelWithProjection") names.push_back("text_projection.weight");
   return names;
 }
 
-// Besides, the layer behind the last one used: Stable Diffusion 2 reads its encoder's last but one, and diffusers drops the last.
+// Also the layer after the last one used: Stable Diffusion 2 uses the next-to-last layer, and diffusers drops the last.
 std::vector<std::string> surplus_of_open_clip(std::string_view class_name, const Config& config) {
   std::vector<std::string> names = surplus(class_name, config);
   if (class_name != "CLIPTextModelWithProjection")

@@ -1,4 +1,4 @@
-// CLIP's text tower in files: CLIPTextModel, and CLIPTextModelWithProjection.
+// CLIP's text encoder in checkpoint files: CLIPTextModel, and CLIPTextModelWithProjection.
 #pragma once
 
 #include "weights/inspection/signatures.h"
@@ -6,17 +6,17 @@
 
 namespace hearth::parts {
 
-// Spellings "open_clip" (OpenCLIP's own), "transformers" and "bare" (the same without `text_model.`, as old single files have it and
-// transformers 5 writes CLIPTextModel).
+// Layouts "open_clip" (OpenCLIP's own), "transformers" and "bare" (the same without `text_model.`, as in old single files and in
+// CLIPTextModel of transformers 5).
 extern const NetworkFiles clip_files;
 
 const NameMap& open_clip_names();
-const NameMap& clip_names();  // of both others
+const NameMap& clip_names();  // of the other two layouts
 
-// What tells published towers apart: width and depth.
+// Width and depth, which distinguish published text encoders.
 struct ClipKind {
   int64_t width = 768, layers = 12;
-  int64_t unused = 0;  // layers more that files may hold
+  int64_t unused = 0;  // additional layers that files may contain
 };
 Signature clip_signature(const std::string& name, const ClipKind& kind, std::vector<std::string_view> prefixes);
 Signature open_clip_signature(const std::string& name, const ClipKind& kind, std::vector<std::string_view> prefixes);

@@ -7,7 +7,7 @@
 namespace hearth::parts {
 namespace {
 
-// Training, storage and other programs' settings; token ids and sampling are read elsewhere.
+// Training, storage and settings of other programs; token ids and sampling are read elsewhere.
 void read_bookkeeping(const Config& c) {
   c.no_effect({"architectures",
                "attention_dropout",
@@ -103,7 +103,7 @@ void read_bookkeeping(const Config& c) {
                "z_loss_weight"});
 }
 
-// Keys of other builds, and of other names for the same: they may only say what is so here. transformers reads none of them.
+// Keys of other programs and alternative names, which must agree with this network. transformers reads none of them.
 void refuse_other_builds(const Config& c, const DecoderConfig& d) {
   for (const char* key : {"causal", "is_causal", "scale_attn_weights", "use_rope"}) c.only(key, true);
   for (const char* key : {"embedding_multiplier", "hidden_states_shrink", "logit_scale", "logits_scaling", "partial_rotary_factor",
@@ -129,10 +129,10 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.width = positive_integer(c, "hidden_size", defaults.width);
   d.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
   d.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
-  constexpr int64_t most_layers = 10'000;  // more would take minutes to be missed one by one
+  constexpr int64_t most_layers = 10'000;  // with more it would take minutes to list the missing tensors
   if (d.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), d.layers, most_layers);
   d.heads = positive_integer(c, "num_attention_heads", defaults.heads);
-  // Absent, it has the family's default; null means as many as there are heads.
+  // Absent means the family's default; null means as many as heads.
   d.groups =
       is_null(c, "num_key_value_heads") ? d.heads : positive_integer(c, "num_key_value_heads", defaults.groups ? defaults.groups : d.heads);
   if (d.heads % d.groups)
@@ -149,11 +149,12 @@ DecoderConfig DecoderConfig::common(const Config& c, const DecoderConfig& defaul
   d.rotary = RotaryConfig::from(c, d.head, d.positions);
   const std::string pairs = c.text("rope_pairs", "halves");
   if (pairs != "halves" && pairs != "neighbors")
-    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, only halves and neighbors", c.where(), pairs);
+    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, expected halves or neighbors", c.where(), pairs);
   d.pairs = pairs == "halves" ? RotaryPairs::halves : RotaryPairs::neighbors;
   for (const double x : c.numbers("rope_divisors", {{}})) d.rotary.divisors.push_back(float(x));
   if (!d.rotary.divisors.empty() && int64_t(d.rotary.divisors.size()) != d.head / 2)
-    fail<WeightError>("{}: {} divisors of frequencies, a head of {} needs {}", c.where(), d.rotary.divisors.size(), d.head, d.head / 2);
+    fail<WeightError>("{}: 'rope_divisors' has {} values for a head size of {}, expected {}", c.where(), d.rotary.divisors.size(), d.head,
+                      d.head / 2);
 
   read_bookkeeping(c);
   refuse_other_builds(c, d);
@@ -168,11 +169,11 @@ void read_layer_windows(const Config& c, DecoderConfig& d) {
   const int64_t full_layers = c.integer("max_window_layers", 28);
   const std::vector<std::string> types = c.texts("layer_types", {{}});
   if (!types.empty() && int64_t(types.size()) != d.layers)
-    fail<WeightError>("{}: 'layer_types' names {} layers, 'num_hidden_layers' = {}", c.where(), types.size(), d.layers);
+    fail<WeightError>("{}: 'layer_types' has {} entries, expected 'num_hidden_layers' = {}", c.where(), types.size(), d.layers);
   for (int64_t i = 0; i < d.layers; ++i) {
     const std::string type = types.empty() ? (window && i >= full_layers ? "sliding_attention" : "full_attention") : types[size_t(i)];
     if (type != "full_attention" && type != "sliding_attention")
-      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, only full_attention and sliding_attention", c.where(), type);
+      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, expected full_attention or sliding_attention", c.where(), type);
     d.windows[size_t(i)] = type == "sliding_attention" ? window : 0;
   }
 }
@@ -181,9 +182,9 @@ void require_layers_alike(const Config& c, const DecoderConfig& d) {
   const bool windows = std::ranges::any_of(d.windows, [](int64_t window) { return window > 0; });
   const std::string_view type = windows ? "sliding_attention" : "full_attention";
   c.only("use_sliding_window", windows);
-  c.no_effect({"max_window_layers"});  // of which layers, where some have windows
+  c.no_effect({"max_window_layers"});  // which layers have windows, if any
   for (const std::string& t : c.texts("layer_types", {{}}))
-    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, only {}", c.where(), t, type);
+    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, expected {}", c.where(), t, type);
 }
 
 }  // namespace hearth::parts

@@ -1,4 +1,4 @@
-// What the config.json of a language model says whose network is a Decoder.
+// The config.json of a language model whose network is a Decoder.
 #pragma once
 
 #include "parts/decoder/rotary.h"
@@ -15,20 +15,20 @@ struct DecoderConfig {
   bool tied = false;  // tie_word_embeddings: the output matrix is the embedding table
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   bool qk_norm = false;          // RMSNorm over each head of q and k (Qwen 3)
-  std::vector<int64_t> windows;  // per layer: a query sees so many keys; 0: all
+  std::vector<int64_t> windows;  // per layer: number of keys that a query attends to; 0: all
   RotaryConfig rotary;
   RotaryPairs pairs = RotaryPairs::halves;
 
-  // The keys that all these families have in common, with the defaults of `defaults`; the family reads its own and calls finish(). Beside
-  // those of transformers rope_pairs ("halves", "neighbors") and rope_divisors, which weights/gguf/gguf_language.h adds.
+  // The keys that all these families share, with the defaults of `defaults`; the family reads its own and calls finish(). Besides
+  // the keys of transformers: rope_pairs ("halves", "neighbors") and rope_divisors, which weights/gguf/gguf_language.h adds.
   static DecoderConfig common(const Config& config, const DecoderConfig& defaults);
 
   bool operator==(const DecoderConfig&) const = default;
 };
 
-// use_sliding_window, sliding_window, max_window_layers and layer_types as Qwen's configs have them.
+// use_sliding_window, sliding_window, max_window_layers and layer_types, as in Qwen's configs.
 void read_layer_windows(const Config& config, DecoderConfig& d);
-// For families whose layers are alike whatever these keys say: UnsupportedError where they say something else.
+// For families whose layers do not depend on these keys: UnsupportedError if they have another value.
 void require_layers_alike(const Config& config, const DecoderConfig& d);
 
 }  // namespace hearth::parts

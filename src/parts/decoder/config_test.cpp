@@ -1,4 +1,4 @@
-// Keys of published config.json files that say nothing of the network, or only that it is of the usual build.
+// Keys of published config.json files that do not describe the network, or only confirm its usual structure.
 #include "parts/decoder/config.h"
 
 #include "parts/golden_case_test.h"

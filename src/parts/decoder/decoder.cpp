@@ -86,7 +86,7 @@ Tensor Decoder::hidden(std::span<const int32_t> ids, DecoderState& state, int64_
   Backend& backend = embed_tokens.table.backend();
   const int64_t T = int64_t(ids.size()), first = state.length;
   for (const int32_t id : ids)
-    if (id < 0 || id >= config.vocabulary) fail<UsageError>("token id {} is outside the vocabulary of {}", id, config.vocabulary);
+    if (id < 0 || id >= config.vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, config.vocabulary);
   Tensor x = in_block("model.embed_tokens", [&] { return embed_tokens(ids); });
   const RotaryTable rotary{config.rotary.table(backend, first, T, length), config.pairs};
   for (size_t i = 0; i < layers.size(); ++i) x = layers[i](x, rotary, state.layers[i], first);

@@ -1,5 +1,5 @@
-// A decoder-only transformer as of Touvron et al. 2023: pre-norm, rotary positions, grouped queries, SwiGLU; with a window, biases, or
-// norms of queries and keys where the config says so. Reference: transformers, modeling_llama.py and its siblings.
+// A decoder-only transformer as in Touvron et al. 2023: pre-norm, rotary positions, grouped queries, SwiGLU; with a window, biases, or
+// norms of queries and keys if the config says so. Reference: transformers, modeling_llama.py and related models.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace hearth::parts {
 
-// Cosines and sines of the positions at hand, and which numbers they turn.
+// Cosines and sines of the current positions, and the pairs of elements that they rotate.
 struct RotaryTable {
   Tensor table;  // [T, 2, R/2]
   RotaryPairs pairs;
@@ -48,23 +48,23 @@ struct DecoderLayer {
   std::string path;
 };
 
-// What one text has left behind: nothing of it is in the network.
+// The KV cache of one text; the network itself has no state.
 struct DecoderState {
   std::vector<nn::KvCache> layers;
   int64_t length = 0;  // positions stored
 };
 
 struct Decoder {
-  static constexpr int64_t chunk = 512;  // positions that go through the network together
+  static constexpr int64_t chunk = 512;  // positions that are computed together
 
   Decoder(const Scope& w, const DecoderConfig& config);
 
   // Room for a text of `context` positions.
   DecoderState start(int64_t context, DType cache) const;
   int64_t state_bytes(int64_t context, DType cache) const;
-  // The next tokens of the text → their hidden states after the last norm [T, C]. At most `chunk` of them; `length`: positions that the
-  // text will have when all that is being fed is (of importance to rotary positions that stretch with it). UsageError for an id outside of
-  // the vocabulary.
+  // The next tokens of the text → their hidden states after the last norm [T, C]. At most `chunk` tokens. `length`: length of the text
+  // once all tokens being fed are in (it matters for rotary positions that scale with it). UsageError for an id outside the
+  // vocabulary.
   Tensor hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const;
   // hidden [T, C] → logits [T, V]
   Tensor logits(const Tensor& hidden) const { return ops::linear(hidden, lm_head); }
@@ -76,7 +76,7 @@ struct Decoder {
   nn::Embedding embed_tokens;
   std::vector<DecoderLayer> layers;
   nn::RmsNorm norm;
-  Weight lm_head;  // [V, C]; the embedding table where these are tied
+  Weight lm_head;  // [V, C]; the embedding table if they are tied
 };
 
 }  // namespace hearth::parts

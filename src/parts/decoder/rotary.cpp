@@ -15,7 +15,7 @@ double positive(const Config& c, const std::string& key, std::optional<double> o
   return value;
 }
 
-// A factor that is 0 or absent means the default, as the reference reads it.
+// A factor that is 0 or absent means the default, as in the reference.
 double number_or(const Config& c, const std::string& key, double otherwise) {
   const double value = c.number(key, 0.0);
   return value != 0 ? value : otherwise;
@@ -31,7 +31,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   if (type == "default") return;
   const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
   if (!built)
-    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, only default, linear, dynamic, yarn and llama3", c.where(), type);
+    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, expected default, linear, dynamic, yarn or llama3", c.where(), type);
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
@@ -43,7 +43,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
     r.high = positive(c, "high_freq_factor");
     r.original_positions = positive(c, "original_max_position_embeddings");
     if (r.high <= r.low)
-      fail<WeightError>("{}: 'high_freq_factor' = {} needs to be more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
+      fail<WeightError>("{}: 'high_freq_factor' = {}, expected more than 'low_freq_factor' = {}", c.where(), r.high, r.low);
   } else {
     r.kind = Kind::yarn;
     r.fast = number_or(c, "beta_fast", 32);
@@ -68,17 +68,17 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     if (!c.has(key)) continue;
     const Config scaling = c.object(key);
     if (scaling.has("rope_theta")) r.theta = positive(scaling, "rope_theta");
-    // There the reference of today and that of 2024 differ.
+    // The current reference and that of 2024 differ here.
     if (std::string_view(key) == "rope_scaling" && c.has("rope_theta")) scaling.only_number("rope_theta", positive(c, "rope_theta"));
     scaling.only_number("partial_rotary_factor", 1);
     read_scaling(scaling, r);
-    // Of other types, or of other programs: the reference warns of them and goes on.
+    // Keys of other types, or of other programs: the reference warns and continues.
     scaling.no_effect({"attention_factor", "attn_factor", "beta_fast", "beta_slow", "factor", "finetuned", "high_freq_factor",
                        "low_freq_factor", "mscale", "mscale_all_dim", "original_max_position_embeddings", "truncate"});
     scaling.only_number("extrapolation_factor", 1);
     scaling.finish();
   }
-  if (size_ % 2 != 0) fail<WeightError>("{}: a head of {} numbers cannot be turned in pairs", c.where(), size_);
+  if (size_ % 2 != 0) fail<WeightError>("{}: head size is {}, expected an even number for rotary positions", c.where(), size_);
   return r;
 }
 

@@ -1,5 +1,5 @@
-// Angles of rotary position embeddings and the ways in which checkpoints stretch them beyond the length they were trained on.
-// Reference: transformers, modeling_rope_utils.py. Frequencies, angles and tables are f32 as there.
+// Angles of rotary position embeddings, and the methods by which checkpoints extend them beyond the trained length.
+// Reference: transformers, modeling_rope_utils.py. Frequencies, angles and tables are f32, as there.
 #pragma once
 
 #include "core/backend.h"
@@ -12,21 +12,21 @@ struct RotaryConfig {
 
   Kind kind = Kind::plain;
   double theta = 10000;
-  int64_t size = 0;               // R: numbers of a head that are turned
+  int64_t size = 0;               // R: elements of a head that are rotated
   int64_t positions = 2048;       // max_position_embeddings
   double factor = 1;              // linear, dynamic, yarn, llama3
   double low = 1, high = 4;       // llama3: low_freq_factor, high_freq_factor
   double fast = 32, slow = 1;     // yarn: beta_fast, beta_slow
-  bool truncate = true;           // yarn: whole numbers at the ends of the ramp
+  bool truncate = true;           // yarn: integers at the ends of the ramp
   double attention_factor = 1;    // of cosines and sines
-  double original_positions = 0;  // llama3, yarn: the length that was trained on
+  double original_positions = 0;  // llama3, yarn: the trained length
   std::vector<float> divisors;    // [R/2] of the frequencies, as GGUF files store them; empty: none
 
   // Reads rope_theta and rope_scaling, or the rope_parameters of newer files. `size` is the head's. UnsupportedError for a type that is
-  // none of the above, WeightError for a value that cannot be.
+  // not listed above, WeightError for an invalid value.
   static RotaryConfig from(const Config& config, int64_t size, int64_t positions);
 
-  // Radians per position, [R/2]; `length`: positions in all, which only `dynamic` depends on.
+  // Radians per position, [R/2]; `length`: total number of positions, which only `dynamic` depends on.
   std::vector<float> frequencies(int64_t length) const;
   // Cosines and sines for positions first … first + count − 1 of a text of `length` positions: [count, 2, R/2] f32.
   Tensor table(Backend& backend, int64_t first, int64_t count, int64_t length) const;

@@ -17,12 +17,12 @@ std::vector<int64_t> depths(const Config& c, const char* key, const Json& entry,
   if (entry.is_array() && std::all_of(entry.begin(), entry.end(), [](const Json& v) { return v.is_number_integer(); }))
     result = entry.get<std::vector<int64_t>>();
   if (int64_t(result.size()) < count || std::any_of(result.begin(), result.end(), [](int64_t n) { return n < 0; }))
-    fail<WeightError>("{}: '{}' has the entry {}, expected a whole number or a list of {}", c.where(), key, entry.dump(), count);
+    fail<WeightError>("{}: '{}' contains {}, expected a whole number or a list of {}", c.where(), key, entry.dump(), count);
   result.resize(size_t(count));
   return result;
 }
 
-// The key as a list with one entry per level; a plain number is repeated.
+// The key as a list with one entry per level; a scalar is repeated.
 std::vector<Json> per_level(const Config& c, const char* key, size_t levels) {
   const Json value = Json::parse(c.dump(key));
   if (!value.is_array()) return std::vector<Json>(levels, value.is_null() ? Json(1) : value);
@@ -37,7 +37,8 @@ void require_positive(const Config& c, const char* key, int64_t value) {
 
 int64_t odd_kernel(const Config& c, const char* key) {
   const int64_t kernel = c.integer(key, 3);
-  if (kernel < 1 || kernel % 2 == 0) fail<UnsupportedError>("{}: '{}' = {} is not supported, only odd kernels", c.where(), key, kernel);
+  if (kernel < 1 || kernel % 2 == 0)
+    fail<UnsupportedError>("{}: '{}' = {} is not supported, expected an odd kernel size", c.where(), key, kernel);
   return kernel;
 }
 
@@ -48,7 +49,7 @@ std::vector<bool> attends(const Config& c, const char* key, const std::string& p
   std::vector<bool> result;
   for (const std::string& type : types) {
     if (type != plain && type != cross)
-      fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, only {} and {}", c.where(), key, type, plain, cross);
+      fail<UnsupportedError>("{}: '{}' has \"{}\", which is not supported, expected {} or {}", c.where(), key, type, plain, cross);
     result.push_back(type == cross);
   }
   return result;
@@ -60,7 +61,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   const std::vector<bool> up = attends(c, "up_block_types", "UpBlock2D", "CrossAttnUpBlock2D");
   const size_t L = channels.size();
   if (L == 0 || down.size() != L || up.size() != L)
-    fail<WeightError>("{}: {} 'block_out_channels', {} 'down_block_types' and {} 'up_block_types', needed as many of each", c.where(), L,
+    fail<WeightError>("{}: {} 'block_out_channels', {} 'down_block_types' and {} 'up_block_types', expected equally many", c.where(), L,
                       down.size(), up.size());
 
   const std::vector<int64_t> layers = c.integer_per_level("layers_per_block", L, 2);
@@ -72,7 +73,8 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   if (reversed_given) depth_up = per_level(c, "reverse_transformer_layers_per_block", L);
   const bool nested = std::any_of(depth.begin(), depth.end(), [](const Json& v) { return v.is_array(); });
   if (nested && !reversed_given)
-    fail<WeightError>("{}: 'transformer_layers_per_block' has lists in it and needs 'reverse_transformer_layers_per_block' too", c.where());
+    fail<WeightError>("{}: 'transformer_layers_per_block' contains lists, expected 'reverse_transformer_layers_per_block' as well",
+                      c.where());
 
   std::vector<UnetConfig::Level> levels(L);
   for (size_t i = 0; i < L; ++i) {
@@ -86,7 +88,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
     require_positive(c, "block_out_channels", level.channels);
     require_positive(c, "layers_per_block", level.layers);
     if (level.heads < 1 || level.heads > level.channels)
-      fail<WeightError>("{}: 'attention_head_dim' asks for {} heads of {} channels", c.where(), level.heads, level.channels);
+      fail<WeightError>("{}: 'attention_head_dim' = {}, expected 1 to {} heads", c.where(), level.heads, level.channels);
     if (level.attends_down) level.depths_down = depths(c, "transformer_layers_per_block", depth[i], level.layers);
     const char* up_key = reversed_given ? "reverse_transformer_layers_per_block" : "transformer_layers_per_block";
     if (level.attends_up) level.depths_up = depths(c, up_key, depth_up[L - 1 - i], level.layers + 1);
@@ -94,7 +96,7 @@ std::vector<UnetConfig::Level> read_levels(const Config& c) {
   return levels;
 }
 
-// The one width that all attending levels must agree on, because they share one context.
+// The width of the context, which all attending levels must share.
 int64_t context_width(const Config& c, const UnetConfig& u) {
   const std::vector<int64_t> widths = c.integer_per_level("cross_attention_dim", u.levels.size(), 1280);
   int64_t width = 0;
@@ -110,7 +112,7 @@ int64_t context_width(const Config& c, const UnetConfig& u) {
   return width;
 }
 
-// Pooled text and sizes beside the time (Podell et al. 2023, arXiv 2307.01952).
+// Pooled text and sizes, added to the time embedding (Podell et al. 2023, arXiv 2307.01952).
 void read_added(const Config& c, UnetConfig& u) {
   if (!c.has("addition_embed_type") || is_null(c, "addition_embed_type")) {
     c.no_effect({"addition_time_embed_dim", "projection_class_embeddings_input_dim"});
@@ -175,7 +177,7 @@ UnetConfig UnetConfig::from(const Config& c) {
   u.cosine_first = c.boolean("flip_sin_to_cos", true);
   u.frequency_shift = float(c.number("freq_shift", 0));
   u.temb = c.integer("time_embedding_dim", 0);
-  if (u.temb == 0) u.temb = 4 * u.levels[0].channels;  // the reference takes 0 for "not given" too
+  if (u.temb == 0) u.temb = 4 * u.levels[0].channels;  // as in the reference, 0 means "not given"
   require_positive(c, "time_embedding_dim", u.temb);
   if (c.has("timestep_post_act")) u.timestep_post_act = diffusers_activation(c, "timestep_post_act", "silu");
   if (c.has("time_embedding_act_fn")) u.time_embedding_act_fn = diffusers_activation(c, "time_embedding_act_fn", "silu");
@@ -189,9 +191,9 @@ UnetConfig UnetConfig::from(const Config& c) {
   u.linear_projection = c.boolean("use_linear_projection", false);
   u.downsample_padding = c.integer("downsample_padding", 1);
   if (u.downsample_padding != 0 && u.downsample_padding != 1)
-    fail<UnsupportedError>("{}: 'downsample_padding' = {} is not supported, only 0 and 1", c.where(), u.downsample_padding);
+    fail<UnsupportedError>("{}: 'downsample_padding' = {} is not supported, expected 0 or 1", c.where(), u.downsample_padding);
 
-  c.only_null("num_attention_heads");  // the reference refuses it as well
+  c.only_null("num_attention_heads");  // the reference rejects it, too
   c.only("dual_cross_attention", false);
   c.only("resnet_time_scale_shift", {"default"});
   c.only("class_embeddings_concat", false);
@@ -199,9 +201,9 @@ UnetConfig UnetConfig::from(const Config& c) {
   for (const char* key : {"class_embed_type", "num_class_embeds", "encoder_hid_dim", "encoder_hid_dim_type"}) c.only_null(key);
   if (c.has("time_cond_proj_dim") && !is_null(c, "time_cond_proj_dim")) u.guidance = positive_integer(c, "time_cond_proj_dim", 0);
   read_added(c, u);
-  // What training with an averaged copy of the weights leaves in published configs.
+  // Keys that training with averaged weights leaves in published configs.
   c.no_effect({"decay", "min_decay", "optimization_step", "update_after_step", "use_ema_warmup", "inv_gamma", "power"});
-  // upcast_attention: attention is f32 anyway. The others belong to block types and embeddings that are refused above.
+  // upcast_attention: attention is f32 anyway. The others belong to block types and embeddings that are rejected above.
   c.no_effect({"dropout", "upcast_attention", "resnet_skip_time_act", "resnet_out_scale_factor", "cross_attention_norm",
                "mid_block_only_cross_attention", "addition_embed_type_num_heads"});
   c.finish();

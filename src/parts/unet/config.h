@@ -1,4 +1,4 @@
-// Everything that a UNet2DConditionModel's config.json says, as one entry per resolution level.
+// All keys of a UNet2DConditionModel's config.json, as one entry per resolution level.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 namespace hearth::parts {
 
 struct UnetConfig {
-  struct Level {  // level 0 has the full resolution; each further one half of it
+  struct Level {  // level 0 has the full resolution; each further level halves it
     int64_t channels = 0;
-    int64_t layers = 2;                             // residual blocks on the way down; one more on the way up
+    int64_t layers = 2;                             // residual blocks in the down path; one more in the up path
     int64_t heads = 8;                              // `attention_head_dim` of the file, which means the number of heads
-    bool only_cross_attention = false;              // the first attention of each block looks at the context too
+    bool only_cross_attention = false;              // the first attention of each block attends to the context, too
     bool attends_down = false, attends_up = false;  // CrossAttnDownBlock2D, CrossAttnUpBlock2D
-    std::vector<int64_t> depths_down;               // transformer blocks behind each residual block; `layers` entries if it attends
-    std::vector<int64_t> depths_up;                 // the same going up; layers + 1 entries
+    std::vector<int64_t> depths_down;               // transformer blocks after each residual block; `layers` entries if it attends
+    std::vector<int64_t> depths_up;                 // the same in the up path; layers + 1 entries
     bool operator==(const Level&) const = default;
   };
   enum class Mid { none, resnet, cross_attention };  // null, UNetMidBlock2D, UNetMidBlock2DCrossAttn
@@ -31,8 +31,8 @@ struct UnetConfig {
   bool cosine_first = true;                             // flip_sin_to_cos
   float frequency_shift = 0;                            // freq_shift
   int64_t temb = 0;                                     // width of the time embedding
-  Activation timestep_post_act = Activation::none;      // behind the time embedding's second linear
-  Activation time_embedding_act_fn = Activation::none;  // and once more before the blocks see it
+  Activation timestep_post_act = Activation::none;      // after the time embedding's second linear
+  Activation time_embedding_act_fn = Activation::none;  // once more, before the blocks
 
   int64_t guidance = 0;       // time_cond_proj_dim: width of a guidance scale's embedding, added to the timestep's; 0 = none
   int64_t added = 0;          // addition_embed_type text_time: width of pooled text and sizes together; 0 = none
@@ -42,7 +42,7 @@ struct UnetConfig {
   Mid mid = Mid::cross_attention;
   int64_t mid_depth = 1;             // its transformer blocks; heads are those of the last level
   float mid_block_scale_factor = 1;  // sums of the mid block's residual blocks are divided by it
-  int64_t context = 0;               // width of the text states; 0 where nothing attends to them
+  int64_t context = 0;               // width of the text states; 0 if nothing attends to them
 
   Activation activation = Activation::silu;  // act_fn: residual blocks, time embedding and output
   int64_t groups = 32;                       // norm_num_groups, everywhere
@@ -50,11 +50,11 @@ struct UnetConfig {
   bool linear_projection = false;            // transformers' proj_in and proj_out: matrix instead of 1×1 convolution
   int64_t downsample_padding = 1;            // 1 = all around; 0 = below and right only
 
-  // Reads every key. UnsupportedError names a key whose value would change the result and is not built; WeightError names
+  // Reads every key. UnsupportedError names a key whose value would change the result and is not supported; WeightError names
   // one that contradicts another.
   static UnetConfig from(const Config& config);
 
-  // The text's part of `added` where so many sizes stand behind it; less than 1 where they do not fit.
+  // Width of the text's share of `added` next to the given number of sizes; less than 1 if they do not fit.
   int64_t pooled_width(int64_t sizes) const { return added - sizes * added_of_size; }
 
   enum class Blocks { mid, down, up };

@@ -1,4 +1,4 @@
-// UNet2DConditionModel in files.
+// UNet2DConditionModel in checkpoint files.
 #pragma once
 
 #include "weights/inspection/signatures.h"
@@ -6,16 +6,16 @@
 
 namespace hearth::parts {
 
-extern const NetworkFiles unet_files;  // spellings "original" (CompVis, Stability) and "diffusers"
+extern const NetworkFiles unet_files;  // layouts "original" (CompVis, Stability) and "diffusers"
 
-// What tells families of this network apart.
+// Sizes that distinguish families of this network.
 struct UnetKind {
   int64_t width = 320;          // channels of the first level
   int64_t context = 768;        // of the text states
   int64_t label = 0;            // of the added embedding; 0: none
-  bool attends_at_once = true;  // from the first level on
+  bool attends_at_once = true;  // the first level attends
 };
-// Of `name` and its variants, which take other channels in: inpainting, InstructPix2Pix, depth.
+// Signatures of `name` and its variants with other input channels: inpainting, InstructPix2Pix, depth.
 std::vector<Signature> unet_signatures(const std::string& name, const UnetKind& kind);
 
 }  // namespace hearth::parts

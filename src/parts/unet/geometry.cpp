@@ -17,7 +17,7 @@ int64_t axis_of(const TensorList& all, const std::string& name, int axis) {
   return found == all.end() || found->second.shape.rank() <= axis ? 0 : found->second.shape[axis];
 }
 
-// Of the transformer at a path: how many blocks.
+// Number of blocks of the transformer at a path.
 int64_t depth_of(const TensorList& all, const std::string& path) {
   int64_t depth = 0;
   while (all.contains(fmt::format("{}.transformer_blocks.{}.norm1.weight", path, depth))) ++depth;
@@ -30,7 +30,7 @@ int64_t whole(const Json& config, const char* key, int64_t otherwise) {
   return config.contains(key) ? whole(config[key], otherwise) : otherwise;
 }
 
-// One entry per level; a plain value is repeated.
+// One entry per level; a scalar is repeated.
 std::vector<Json> per_level(const Json& config, const char* key, size_t levels, const Json& otherwise) {
   const Json value = config.contains(key) && !config[key].is_null() ? config[key] : otherwise;
   std::vector<Json> all = value.is_array() ? value.get<std::vector<Json>>() : std::vector<Json>(levels, value);

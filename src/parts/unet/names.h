@@ -1,5 +1,5 @@
-// The names that UNets have in their makers' original files (CompVis' and Stability's `ldm` and `sgm`). What they depend on is taken from
-// the tensors and serves the renaming alone: whether the network is the one that its configuration describes is seen when it is built.
+// The names of UNets in their publishers' original files (CompVis' and Stability's `ldm` and `sgm`). Their variable parts are derived from
+// the tensors, for renaming only; whether the network matches its configuration is checked when it is built.
 //
 // Oracle: diffusers 0.39.0, loaders/single_file_utils.py, on the full tensor lists of weights/layout/golden/keys.
 #pragma once
@@ -9,7 +9,7 @@
 namespace hearth::parts {
 
 struct UnetBlocks {
-  std::vector<int64_t> layers;   // residual blocks of each level on the way down; one more on the way up
+  std::vector<int64_t> layers;   // residual blocks of each level in the down path; one more in the up path
   std::vector<bool> attends_up;  // whether the last of each up block is followed by attention, in the order of up_blocks
   bool class_embedding = false;  // label_emb is class_embedding (unCLIP), not add_embedding
 };

@@ -22,8 +22,8 @@ struct GegluMlp {
   nn::Linear out;
 };
 
-// x [B, T, C], context [B, S, Cx] → [B, T, C]. In the last `identity` images self-attention takes each token's own value for what it
-// finds (perturbed attention: Ahn et al. 2024, arXiv 2403.17377).
+// x [B, T, C], context [B, S, Cx] → [B, T, C]. In the last `identity` images self-attention outputs each token's own value
+// (perturbed attention: Ahn et al. 2024, arXiv 2403.17377).
 struct TransformerBlock {
   TransformerBlock(const Scope& w, int64_t width, int64_t context_width, int64_t heads, bool only_cross_attention_)
       : norm1(w / "norm1", width),
@@ -65,11 +65,11 @@ struct TransformerBlock {
   }
 };
 
-// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]; `identity` as for TransformerBlock. Its group norm has eps 1e-6 whatever norm_eps
-// says.
+// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]; `identity` as for TransformerBlock. Its group norm always has eps 1e-6,
+// independent of norm_eps.
 struct SpatialTransformer {
   SpatialTransformer(const Scope& w, const UnetConfig& config, const UnetConfig::Level& level, bool only_cross_attention, int64_t depth)
-      // The heads have ⌊C/N⌋ channels each: where N does not divide C, the blocks are narrower than x.
+      // The heads have ⌊C/N⌋ channels each: if N does not divide C, the blocks are narrower than x.
       : inner(level.channels / level.heads * level.heads),
         norm(w / "norm", config.groups, level.channels, 1e-6f),
         proj_in(projection(w / "proj_in", level.channels, inner, config.linear_projection)),

@@ -66,7 +66,7 @@ MidBlock::MidBlock(const Scope& w, const UnetConfig& config) : path(w.path()) {
   const nn::ResnetSpec spec = resnet_spec(config, config.mid_block_scale_factor);
   resnets.emplace_back(w / "resnets" / 0, level.channels, level.channels, spec);
   if (config.mid == UnetConfig::Mid::resnet) return;
-  // only_cross_attention does not reach the mid block: its first attention always looks at x.
+  // only_cross_attention does not apply to the mid block: its first attention is always self-attention.
   attention.emplace(w / "attentions" / 0, config, level, false, config.mid_depth);
   resnets.emplace_back(w / "resnets" / 1, level.channels, level.channels, spec);
 }
@@ -85,7 +85,7 @@ UpBlock::UpBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.pa
   const int64_t below = config.levels[i + 1 < config.levels.size() ? i + 1 : i].channels,
                 above = config.levels[i == 0 ? 0 : i - 1].channels;
   for (int64_t j = 0; j <= level.layers; ++j) {
-    // The last skip of a level is what came in from the level above it.
+    // The last skip of a level is the input from the level above it.
     const int64_t x = j == 0 ? below : C, skip = j == level.layers ? above : C;
     resnets.emplace_back(w / "resnets" / j, x + skip, C, resnet_spec(config));
     if (level.attends_up)
@@ -125,7 +125,7 @@ Unet::Unet(const Scope& w, const UnetConfig& c)
   for (size_t i = 0; i < L; ++i) up_blocks.emplace_back(w / "up_blocks" / int64_t(i), c, L - 1 - i);
 }
 
-// → [B, temb], activated: every residual block starts with the same activation of it, so it is done once.
+// → [B, temb], activated: every residual block starts with this activation, so it is computed once.
 Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, const UnetConditions& given, int64_t B) const {
   const BlockScope scope("time_embedding");
   const std::vector<float> each(timesteps.size() == 1 ? std::vector<float>(size_t(B), timesteps[0])
@@ -136,7 +136,7 @@ Tensor Unet::time_embedding(Backend& backend, std::span<const float> timesteps, 
   if (cond_proj) t = (*cond_proj)(given.guidance, {.residual = t});
   Tensor emb = time_embedding_2(time_embedding_1(t, {.activation = config.activation}), {.activation = config.timestep_post_act});
   tap("time_embedding", emb);
-  // SiLU whatever act_fn says.
+  // Always SiLU, independent of act_fn.
   if (config.added) emb = (*add_embedding_2)((*add_embedding_1)(given.added, {.activation = Activation::silu}), {.residual = emb});
   if (config.time_embedding_act_fn != Activation::none) emb = ops::activate(emb, config.time_embedding_act_fn);
   return ops::activate(emb, config.activation);
@@ -161,7 +161,8 @@ void Unet::check(const Tensor& x, std::span<const float> timesteps, const UnetCo
 Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const UnetConditions& given, const Perturbed& perturbed) const {
   check(x, timesteps, given);
   const int64_t B = x.size(0);
-  if (perturbed.images < 0 || perturbed.images > B) fail<ShapeError>("unet: {} perturbed images in a batch of {}", perturbed.images, B);
+  if (perturbed.images < 0 || perturbed.images > B)
+    fail<ShapeError>("unet: {} perturbed images for a batch of {}, expected at most the batch", perturbed.images, B);
 
   const Tensor& context = given.context;
   const Tensor temb = time_embedding(x.backend(), timesteps, given, B);

@@ -7,7 +7,7 @@
 namespace hearth::parts {
 namespace {
 
-// A golden of golden/make.py, run with its own config or with one that differs from it.
+// A golden of golden/make.py, run with its own config or with a changed one.
 struct UnetCase : GoldenCase {
   UnetCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
@@ -60,7 +60,7 @@ BACKEND_TEST(Unet, matches_reference_pruned_and_told_its_guidance) {
 }  // observed 1.1e-6 reference, 2.1e-6 cpu
 BACKEND_TEST(Unet, eps_of_each_norm) { check(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
 
-// Each key changed alone gives what the reference gives.
+// Changing each key alone gives the result of the reference.
 BACKEND_TEST(Unet, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 4e-6;  // observed 4.2e-7 reference, 1.2e-6 cpu
   const UnetCase c("perturbed", device);
@@ -72,7 +72,7 @@ BACKEND_TEST(Unet, each_config_key_has_the_effect_of_the_reference) {
   }
 }
 
-// The last image of three, as diffusers' PAG pipelines disturb it; the others are what they are without.
+// The last image of three, perturbed as in diffusers' PAG pipelines; the others equal those without perturbation.
 BACKEND_TEST(Unet, perturbed_attention_is_that_of_the_reference) {
   const UnetCase c("pag", device);
   using Blocks = UnetConfig::Blocks;
@@ -119,7 +119,7 @@ TEST(UnetConfig, published_configs_ask_for_exactly_the_published_tensors) {
   }
 }
 
-// Every key that the reference's config has is one whose effect is proven above, or is refused here, by name.
+// For every key of the reference's config, its effect is proven above, or it is rejected here by name.
 TEST(UnetConfig, every_key_is_honored_or_refused) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
@@ -229,7 +229,7 @@ BACKEND_TEST(Unet, inputs_that_do_not_fit_are_refused) {
   EXPECT_THROW(pooled_and_sizes(pruned, told.input("pooled", {1, 16}), sizes), ShapeError);  // six fit
 }
 
-// A batch is n images: bit for bit, each with its own timestep.
+// A batch equals n single images bit for bit, each with its own timestep.
 BACKEND_TEST(Unet, batch_of_two_equals_two_single_runs) {
   const UnetCase c("perturbed", device);
   Weights w = c.weights();
@@ -245,7 +245,7 @@ BACKEND_TEST(Unet, batch_of_two_equals_two_single_runs) {
   EXPECT_EQ(both, single);
 }
 
-// Weights rounded to 16 bits, arithmetic in f32: the rounding of the weights is all that shows.
+// Weights rounded to 16 bits, arithmetic in f32: only the rounding of the weights shows.
 BACKEND_TEST(Unet, weights_in_16_bits_change_little) {
   const UnetCase c("sd1", device);
   const std::vector<float> f32 = c.run(c.config()).to_vector();

@@ -8,14 +8,14 @@
 namespace hearth::sampling {
 namespace {
 
-constexpr int64_t least_of_unipc = 3;  // as many as its order
+constexpr int64_t least_of_unipc = 3;  // same as its order
 
 std::vector<int64_t> timesteps_of(std::string_view sampler, int64_t size, int64_t n, int64_t least) {
-  if (n < 1 || n > size) fail<UsageError>("steps: got {}, A1111's {} needs 1 to {}", n, sampler, size);
+  if (n < 1 || n > size) fail<UsageError>("steps: got {}, expected 1 to {} for A1111's {}", n, size, sampler);
   std::vector<int64_t> t;
   for (int64_t k = 0; k < size; k += size / n) t.push_back(std::min(k + 1, size - 1));
   if (int64_t(t.size()) < least)
-    fail<UsageError>("steps: got {}, A1111's {} makes {} times of it, expected at least {}", n, sampler, t.size(), least);
+    fail<UsageError>("steps: got {}, which gives A1111's {} {} times, expected at least {}", n, sampler, t.size(), least);
   return t;
 }
 
@@ -30,7 +30,7 @@ Level at_time(const NoiseTable& table, double time) {
   return Level::of_alpha_bar(std::exp(std::lerp(log_bar(low), log_bar(low + 1), at - double(low))), float(at * 1000 / N));
 }
 
-// So many steps of even length in time, from `start` to the table's first entry.
+// The given number of steps of equal length in time, from `start` to the table's first entry.
 std::vector<Step> even_steps(const NoiseTable& table, double start, int64_t count) {
   const auto level = [&](int64_t i) { return at_time(table, std::lerp(start, 1 / double(table.size()), double(i) / double(count))); };
   std::vector<Step> steps;
@@ -50,9 +50,9 @@ float DistilledLevels::timestep_of(double sigma) const {
 
 DistilledLevels a1111_distilled_levels(const NoiseTable& table, Prediction prediction) {
   if (table.size() != trained)
-    fail<UnsupportedError>("sampler 'lcm': A1111's counts {} timesteps, the checkpoint has {}", trained, table.size());
+    fail<UnsupportedError>("sampler 'lcm': A1111's supports {} training timesteps, the checkpoint has {}", trained, table.size());
   if (prediction != Prediction::epsilon)
-    fail<UnsupportedError>("sampler 'lcm': A1111's takes every answer for noise, this network gives another; expected another sampler");
+    fail<UnsupportedError>("sampler 'lcm': A1111's supports only ε-prediction, which this network does not have, expected another sampler");
   DistilledLevels levels;
   for (int64_t t = apart - 1; t < trained; t += apart) levels.sigmas.push_back(table.sigmas[size_t(t)]);
   return levels;
@@ -80,7 +80,7 @@ Rest a1111_even_rest(const Schedule& whole, int64_t n, int64_t times) {
   const NoiseTable& table = *whole.path.table;
   const std::vector<int64_t> t = timesteps_of("uni_pc", table.size(), n, least_of_unipc);
   if (times < least_of_unipc || times >= int64_t(t.size()))
-    fail<UsageError>("strength: it leaves {} of A1111's times, expected {} to {}", times, least_of_unipc, t.size() - 1);
+    fail<UsageError>("strength: leaves {} of A1111's times, expected {} to {}", times, least_of_unipc, t.size() - 1);
   const Level noisy = at_timestep(table, t[size_t(times)]);
   Rest rest{whole, {noisy, noisy.sigma}};
   rest.schedule.steps = even_steps(table, double(t[size_t(times) - 1] + 1) / double(table.size()), times);

@@ -13,7 +13,7 @@
 namespace hearth::sampling {
 namespace {
 
-// The levels that an SDE sampler's path is made for: the smallest that is not 0, and the largest.
+// The range of an SDE sampler's path: the smallest σ above 0, and the largest.
 std::pair<double, double> span_of(const Schedule& schedule) {
   if (schedule.path_ends) return *schedule.path_ends;
   double low = HUGE_VAL, high = 0;
@@ -30,11 +30,11 @@ Generators generators_of(Compat compat) { return compat == Compat::diffusers ? G
 
 Rng rng_of(Compat compat, const NoiseRequest& r) { return r.rng.value_or(compat == Compat::a1111 ? Rng::nv : Rng::cpu); }
 
-// Between the seeds of a batch's images.
+// Difference between the seeds of a batch's images.
 uint64_t apart_of(const NoiseRequest& r) { return r.variation.strength > 0 ? 0 : 1; }
 
-// The levels of a choice, those of Karras' and exponential schedules in the f32 arithmetic of these programs: Brownian paths are rough, a
-// level that is off in its last bit has other noise.
+// The sigmas of a choice. Karras' and exponential schedules are computed in these programs' f32 arithmetic: Brownian paths are rough, so a
+// σ that differs in its last bit has different noise.
 Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64_t n) {
   Values sigmas = choice.make(model, n);
   if (!choice.sigma || (choice.sigma->name != "karras" && choice.sigma->name != "exponential")) return sigmas;
@@ -55,7 +55,7 @@ Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64
   return sigmas;
 }
 
-// Steps along σ as these programs keep them, in f32.
+// Steps along σ, in f32 as in these programs.
 Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigma, std::shared_ptr<const NoiseTable> table, Times times) {
   Schedule s{.steps = {}, .prediction = of_sigma.prediction};
   s.path = {.times = times, .table = std::move(table)};
@@ -66,7 +66,7 @@ Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigm
   return s;
 }
 
-// Along no schedule (a1111_times.h).
+// Without a schedule (a1111_times.h).
 bool goes_by_time(Compat compat, const Sampler& sampler) {
   return compat == Compat::a1111 && (sampler.a1111_levels == A1111Levels::timesteps || sampler.a1111_levels == A1111Levels::times);
 }
@@ -75,16 +75,17 @@ bool goes_by_time(Compat compat, const Sampler& sampler) {
 
 void check(Compat compat, const NoiseRequest& r) {
   if (r.eta_seed_delta != 0 && compat != Compat::a1111)
-    fail<UsageError>("noise: an eta noise seed delta is A1111's; expected compat a1111");
-  if (r.first_image != 0 && compat != Compat::comfyui) fail<UsageError>("noise: a batch index is ComfyUI's; expected compat comfyui");
-  if (r.first_image < 0) fail<UsageError>("noise: batch index {}, expected at least 0", r.first_image);
+    fail<UsageError>("noise: an eta noise seed delta is supported only by A1111, expected compat a1111");
+  if (r.first_image != 0 && compat != Compat::comfyui)
+    fail<UsageError>("noise: a batch index is supported only by ComfyUI, expected compat comfyui");
+  if (r.first_image < 0) fail<UsageError>("noise: batch index is {}, expected at least 0", r.first_image);
   if (!(r.variation.strength >= 0 && r.variation.strength <= 1))
-    fail<UsageError>("noise: variation strength {}, expected 0 to 1", r.variation.strength);
+    fail<UsageError>("noise: variation strength is {}, expected a number from 0 to 1", r.variation.strength);
   if (r.variation.strength > 0 && (compat == Compat::diffusers || compat == Compat::comfyui))
-    fail<UnsupportedError>("noise: {} has no variation seeds; expected compat a1111, or none", name_of(compat));
-  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: a variation of noise that is given; expected one of them");
+    fail<UnsupportedError>("noise: {} has no variation seeds, expected compat a1111, or none", name_of(compat));
+  if (r.variation.strength > 0 && r.given) fail<UsageError>("noise: both a variation and given noise, expected one of them");
   if (r.rng == Rng::nv && (compat == Compat::diffusers || compat == Compat::comfyui))
-    fail<UsageError>("noise: {} has no noise source nv; expected compat a1111, or none", name_of(compat));
+    fail<UsageError>("noise: {} has no noise source nv, expected compat a1111, or none", name_of(compat));
 }
 
 Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule, const Sampler& sampler) {
@@ -98,7 +99,7 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule,
   const auto path = [&](Generators generators) {
     const auto [low, high] = span_of(schedule);
     const bool brownian = compat == Compat::comfyui ? sampler.brownian.comfyui : sampler.brownian.a1111;
-    if (!brownian || !(low < high)) return NoiseIncrements();  // one level: no step in between
+    if (!brownian || !(low < high)) return NoiseIncrements();  // a single noise level: no step in between
     return torchsde_increments(r.seed, generators, low, high, apart, rng);
   };
   const auto varied = [&](NoiseDraws own, NoiseDraws other) {
@@ -136,7 +137,7 @@ bool has_own_schedule(Compat compat, const Sampler& sampler) {
   if (compat != Compat::comfyui && compat != Compat::a1111) return false;
   const bool comfyui = compat == Compat::comfyui;
   if (!(comfyui ? sampler.programs.comfyui : sampler.programs.a1111))
-    fail<UsageError>("sampler '{}': {} has none; expected another", sampler.name, comfyui ? "ComfyUI" : "A1111");
+    fail<UsageError>("sampler '{}': not available in {}, expected another sampler", sampler.name, comfyui ? "ComfyUI" : "A1111");
   return true;
 }
 
@@ -145,7 +146,7 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   const bool automatic = wanted.empty() || wanted == "default" || wanted == "automatic";
   if (goes_by_time(compat, sampler)) {
     if (!automatic || !options.empty())
-      fail<UsageError>("sampler '{}': A1111's takes times of its own; expected no schedule and no option of one", sampler.name);
+      fail<UsageError>("sampler '{}': A1111's has timesteps of its own, expected no schedule and no schedule option", sampler.name);
     return {};
   }
   if (automatic) wanted = compat == Compat::a1111 && sampler.schedule != "default" ? folded(sampler.schedule) : "normal";
@@ -159,7 +160,7 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   if (!found) {
     std::string known;
     for (const SigmaSchedule& s : sigma_schedules()) known += (known.empty() ? "" : ", ") + std::string(s.name);
-    fail<UsageError>("schedule '{}' is unknown; known: {}", name, known);
+    fail<UsageError>("schedule '{}' is unknown, expected one of {}", name, known);
   }
   return {.name = std::string(found->name), .sigma = found, .options = options};
 }
@@ -167,7 +168,7 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
 Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
   if (steps < 1) fail<UsageError>("steps: got {}, expected at least 1", steps);
   if (goes_by_time(compat, sampler)) {
-    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's takes times of its own; expected no sigmas", sampler.name);
+    if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's has timesteps of its own, expected no sigmas", sampler.name);
     return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
   const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
@@ -186,13 +187,14 @@ Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sample
   const double first = s.steps.front().from.sigma, most = table->sigmas.back();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
   if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
-  if (!comfyui) s.path_ends = span_of(s);  // the whole schedule's, also of what is left of it
+  if (!comfyui) s.path_ends = span_of(s);  // of the whole schedule, even if the run executes only a part of it
   if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
   return s;
 }
 
 Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
-  if (!choice.gives_sigmas()) fail<UsageError>("schedule '{}': samplers are compared along σ; expected a schedule of σ", choice.name);
+  if (!choice.gives_sigmas())
+    fail<UsageError>("schedule '{}': samplers are compared on sigmas, expected a schedule of sigmas", choice.name);
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
   std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);

@@ -49,7 +49,7 @@ HOST_TEST(CompatNoise, comes_from_the_programs_sources) {
   const auto nv = nv_draws(5), later = nv_draws(36);
   EXPECT_EQ(drawn(Compat::a1111, {.seed = 5}), (All{values(nv, 0), values(nv, 1), values(nv, 2)}));
   EXPECT_EQ(drawn(Compat::a1111, {.seed = 5, .eta_seed_delta = 31}), (All{values(nv, 0), values(later, 0), values(later, 1)}));
-  // A given first noise takes the place of the first draw; diffusers' generator has drawn nothing yet then.
+  // Given initial noise replaces the first draw; diffusers' generator has drawn nothing before it.
   const Tensor given = Tensor::from(device, {2, 4, 3, 5}, test::test_values("given", shape.numel()));
   const auto first = values(given_draw(given), 0);
   EXPECT_EQ(drawn(Compat::diffusers, {.seed = 5, .given = given}), (All{first, values(one, 0), values(one, 1)}));
@@ -73,7 +73,7 @@ HOST_TEST(CompatNoise, of_sde_samplers_is_torchsdes_between_the_schedules_ends) 
     EXPECT_EQ(between(Compat::a1111, brownian), torchsde(Generators::per_image, Rng::nv)) << brownian;
     EXPECT_EQ(between(Compat::a1111, brownian, {.seed = 5, .rng = Rng::cpu}), torchsde(Generators::per_image, Rng::cpu)) << brownian;
   }
-  // The others draw in these programs, as ancestral samplers do.
+  // In these programs the other samplers draw, as ancestral samplers do.
   const Tensor drawn_by_comfyui = torch_draws(5, Generators::one)(device, shape, 0), drawn_by_a1111 = nv_draws(5)(device, shape, 0);
   EXPECT_EQ(between(Compat::comfyui, "er_sde"), drawn_by_comfyui.to_vector());
   for (const char* drawing : {"dpm_fast", "dpm_adaptive"})
@@ -103,7 +103,7 @@ HOST_TEST(CompatNoise, comes_from_the_source_that_is_asked_for) {
   const NoiseRequest varied{.seed = 5, .rng = Rng::nv, .variation = {.seed = 9, .strength = 0.3}};
   const NoiseDraws between = varied_draws(nv_draws(5, 0), nv_draws(9), 0.3);
   EXPECT_EQ(draws(Compat::hearth, varied), of(between, nv_draws(5, 0), 1));
-  // An image's posterior is drawn from PyTorch's generator beside Philox, and the first noise does not move.
+  // Next to Philox, an image's posterior is drawn from PyTorch's generator, and the initial noise does not change.
   const NoiseRequest encoding{.seed = 5, .rng = Rng::nv, .encodings = {.before = 1}};
   EXPECT_EQ(draws(Compat::hearth, encoding), of(nv, nv, 1));
   EXPECT_EQ(encoding_noise(Compat::hearth, encoding, device, shape, 0).to_vector(), torch(device, shape, 0).to_vector());
@@ -133,7 +133,7 @@ TEST(CompatSchedule, starts_as_the_program_starts) {
   const double most = 14.614641;
   EXPECT_NEAR(schedule_of(Compat::comfyui, "euler", "karras", 10).init_scale, std::sqrt(1 + most * most), 1e-5);
   EXPECT_NEAR(schedule_of(Compat::a1111, "euler", "karras", 10).init_scale, most, 1e-5);
-  const Schedule below = schedule_of(Compat::comfyui, "euler", "ddim_uniform", 10);  // does not begin at the model's largest σ
+  const Schedule below = schedule_of(Compat::comfyui, "euler", "ddim_uniform", 10);  // does not start at the model's largest σ
   EXPECT_NEAR(below.init_scale, 8.3907, 1e-4);
 }
 
@@ -186,19 +186,19 @@ TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {
     EXPECT_NEAR(schedule.steps[1].from.sigma, std::pow(std::lerp(std::pow(10, 0.2), std::pow(0.0291672, 0.2), 0.25), 5), 1e-5);
 
     const Schedule given = own_schedule(compat, sd(), dpm_2, given_sigmas({12, 5, 1, 0}, SigmaFamily::exploding), 3);
-    EXPECT_EQ(given.sigmas(), (std::vector<float>{12, 5, 1, 0}));  // nothing is left out
+    EXPECT_EQ(given.sigmas(), (std::vector<float>{12, 5, 1, 0}));  // nothing is dropped
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(compat, sd(), dpm_2, own_choice(compat, dpm_2, "karras", {{"bend", 5}}), 4);
               }),
-              "UsageError: schedule karras: option 'bend' is unknown; known: rho, sigma_min, sigma_max");
+              "UsageError: schedule karras: option 'bend' is unknown, expected one of rho, sigma_min, sigma_max");
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(compat, sd(), dpm_2, given_sigmas({12, 0}, SigmaFamily::exploding), 3);
               }),
-              "UsageError: sigmas: 2 values are 1 steps, asked for 3");
+              "UsageError: sigmas: 2 values make 1 steps, expected 3 steps");
   }
 }
 
-// Whole timesteps from 1 on, down to the first of them; the first step of PLMS twice.
+// Integer timesteps from 1 on, down to the first of them; PLMS makes the first step twice.
 TEST(CompatSchedule, of_a1111s_ddim_and_plms_counts_timesteps) {
   const std::vector<float> expected{751, 501, 251};
   EXPECT_EQ(schedule_of(Compat::a1111, "ddim", "", 4).timesteps(), expected);
@@ -215,7 +215,7 @@ TEST(CompatSchedule, of_a1111s_ddim_and_plms_counts_timesteps) {
   EXPECT_EQ(schedule_of(Compat::a1111, "ddim", "", 4).init_scale, 1);
 }
 
-// Levels and times by hand: σ of the 50 timesteps 19, 39 … 999, `normal` evenly between them.
+// Noise levels and timesteps computed by hand: σ of the 50 timesteps 19, 39 … 999, `normal` evenly spaced between them.
 TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
   const NoiseTable table(sd());
   const Schedule schedule = schedule_of(Compat::a1111, "lcm", "", 8);
@@ -228,8 +228,8 @@ TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
   EXPECT_NEAR(schedule.init_scale, table.sigmas[999], 1e-5);
 
   const std::vector<float> karras = schedule_of(Compat::a1111, "lcm", "karras", 4).sigmas();
-  EXPECT_NEAR(karras[3], table.sigmas[19], 1e-6);                 // the least σ that it knows
-  const Schedule six = schedule_of(Compat::a1111, "lcm", "", 6);  // at 999, 803, 607, 411, 215 and 19, told as the nearest of the fifty
+  EXPECT_NEAR(karras[3], table.sigmas[19], 1e-6);                 // the smallest σ that it has
+  const Schedule six = schedule_of(Compat::a1111, "lcm", "", 6);  // at 999, 803, 607, 411, 215 and 19, rounded to the nearest of the fifty
   EXPECT_EQ(six.timesteps(), (std::vector<float>{999, 799, 599, 419, 219, 19}));
   EXPECT_NEAR(six.sigmas()[3], std::pow(table.sigmas[399], 0.4) * std::pow(table.sigmas[419], 0.6), 1e-5);
   const Schedule given = own_schedule(Compat::a1111, sd(), find_sampler("lcm"), given_sigmas({14, 1, 0}, SigmaFamily::exploding), 2);
@@ -242,10 +242,11 @@ TEST(CompatSchedule, of_a1111s_lcm_lies_on_the_timesteps_of_distillation) {
     return test::complaint_of(
         [&] { own_schedule(Compat::a1111, config, find_sampler("lcm"), own_choice(Compat::a1111, find_sampler("lcm"), ""), 4); });
   };
-  EXPECT_EQ(complaint(v),
-            "UnsupportedError: sampler 'lcm': A1111's takes every answer for noise, this network gives another; expected another sampler");
+  EXPECT_EQ(
+      complaint(v),
+      "UnsupportedError: sampler 'lcm': A1111's supports only ε-prediction, which this network does not have, expected another sampler");
   const auto shorter = SchedulerConfig::read(Config::parse(R"({"num_train_timesteps": 500})", "config"), "EulerDiscreteScheduler");
-  EXPECT_EQ(complaint(shorter), "UnsupportedError: sampler 'lcm': A1111's counts 1000 timesteps, the checkpoint has 500");
+  EXPECT_EQ(complaint(shorter), "UnsupportedError: sampler 'lcm': A1111's supports 1000 training timesteps, the checkpoint has 500");
 }
 
 TEST(CompatSchedule, of_a1111s_dpm_fast_goes_from_the_models_largest_level_to_its_least) {
@@ -261,7 +262,7 @@ TEST(CompatSchedule, of_a1111s_dpm_fast_goes_from_the_models_largest_level_to_it
     }
   EXPECT_FALSE(schedule_of(Compat::a1111, "euler", "", 6).ends);
   const Schedule schedule = schedule_of(Compat::a1111, "dpm_fast", "ddim_uniform", 10);
-  EXPECT_NEAR(schedule.init_scale, 8.3907, 1e-4);  // the noise is that of the schedule's first level nevertheless
+  EXPECT_NEAR(schedule.init_scale, 8.3907, 1e-4);  // the noise is still that of the schedule's first level
   const Schedule plan = find_sampler("dpm_fast").prepare(schedule, {});
   EXPECT_NEAR(plan.steps.front().from.sigma, table.sigmas[999], 1e-5);
   EXPECT_NEAR(plan.steps.back().to.sigma, table.sigmas[0], 1e-7);
@@ -278,8 +279,8 @@ TEST(CompatSchedule, may_leave_out_the_level_before_the_last_of_any_sampler) {
     dropped.erase(dropped.end() - 2);
     EXPECT_EQ(schedule(sampler, "karras", 5, true).sigmas(), dropped) << sampler;
   }
-  EXPECT_EQ(schedule("dpm_2", "karras", 5, true).sigmas(), schedule("dpm_2", "karras", 5, false).sigmas());  // it does so anyway
-  EXPECT_EQ(schedule("ddim", "", 5, true).timesteps(), schedule("ddim", "", 6, false).timesteps());  // there nothing is left out of it
+  EXPECT_EQ(schedule("dpm_2", "karras", 5, true).sigmas(), schedule("dpm_2", "karras", 5, false).sigmas());  // it always does so
+  EXPECT_EQ(schedule("ddim", "", 5, true).timesteps(), schedule("ddim", "", 6, false).timesteps());          // nothing is dropped there
 }
 
 TEST(CompatSchedule, of_a1111s_unipc_is_even_in_time) {
@@ -295,7 +296,7 @@ TEST(CompatSchedule, of_a1111s_unipc_is_even_in_time) {
   EXPECT_EQ(schedule.init_scale, 1);
 }
 
-// 10 steps, 5 of whose timesteps are left: 401 … 1; noise for 501, which the sampler takes for 401.
+// 10 steps, of which 5 timesteps remain: 401 … 1; noise for 501, which the sampler treats as noise for 401.
 TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_noise) {
   const Schedule whole = schedule_of(Compat::a1111, "uni_pc", "", 10);
   const Rest rest = a1111_even_rest(whole, 10, 5);
@@ -307,13 +308,12 @@ TEST(CompatSchedule, of_a1111s_unipc_on_the_way_begins_one_timestep_below_its_no
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(times[i], expected[i], 1e-4);
   EXPECT_NEAR(std::pow(rest.schedule.steps[0].from.alpha, 2), table.alphas_cumprod[401], 1e-7);
   EXPECT_EQ(rest.schedule.steps.back().to.timestep, 0);
-  EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 2); }),
-            "UsageError: strength: it leaves 2 of A1111's times, expected 3 to 9");
+  EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 2); }), "UsageError: strength: leaves 2 of A1111's times, expected 3 to 9");
   EXPECT_EQ(test::complaint_of([&] { a1111_even_rest(whole, 10, 10); }),
-            "UsageError: strength: it leaves 10 of A1111's times, expected 3 to 9");
+            "UsageError: strength: leaves 10 of A1111's times, expected 3 to 9");
 }
 
-// A1111 makes the path for the whole schedule, ComfyUI for what is left of it.
+// A1111 makes the path for the whole schedule, ComfyUI for the remaining steps.
 HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
   const Shape shape{1, 3, 5, 4};
   const Sampler& sampler = find_sampler("dpmpp_2m_sde");
@@ -331,18 +331,18 @@ TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
   for (const char* name : {"ddim", "plms", "uni_pc"}) {
     const Sampler& sampler = find_sampler(name);
     const std::string owner = fmt::format("UsageError: sampler '{}': A1111's takes times of its own; expected no ", name);
-    EXPECT_EQ(test::complaint_of([&] { own_choice(Compat::a1111, sampler, "karras"); }), owner + "schedule and no option of one");
+    EXPECT_EQ(test::complaint_of([&] { own_choice(Compat::a1111, sampler, "karras"); }), owner + "schedule and no schedule option");
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(Compat::a1111, sd(), sampler, given_sigmas({12, 1, 0}, SigmaFamily::exploding), 2);
               }),
               owner + "sigmas");
   }
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "ddim", "", 1); }),
-            "UsageError: steps: got 1, A1111's ddim makes 1 times of it, expected at least 2");
+            "UsageError: steps: got 1, which gives A1111's ddim 1 times, expected at least 2");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "uni_pc", "", 2); }),
-            "UsageError: steps: got 2, A1111's uni_pc makes 2 times of it, expected at least 3");
+            "UsageError: steps: got 2, which gives A1111's uni_pc 2 times, expected at least 3");
   EXPECT_EQ(test::complaint_of([] { schedule_of(Compat::a1111, "plms", "", 1001); }),
-            "UsageError: steps: got 1001, A1111's plms needs 1 to 1000");
+            "UsageError: steps: got 1001, expected 1 to 1000 for A1111's plms");
 }
 
 TEST(Compat, has_the_programs_defaults_of_options) {
@@ -359,14 +359,16 @@ TEST(Compat, refuses_what_is_another_programs) {
   const auto complaint = [](Compat c, NoiseRequest r) { return test::complaint_of([&] { check(c, r); }); };
   for (const Compat c : {Compat::diffusers, Compat::comfyui})
     EXPECT_EQ(complaint(c, {.rng = Rng::nv}),
-              fmt::format("UsageError: noise: {} has no noise source nv; expected compat a1111, or none", name_of(c)));
+              fmt::format("UsageError: noise: {} has no noise source nv, expected compat a1111, or none", name_of(c)));
   EXPECT_EQ(complaint(Compat::comfyui, {.eta_seed_delta = 1}),
-            "UsageError: noise: an eta noise seed delta is A1111's; expected compat a1111");
-  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}), "UsageError: noise: a batch index is ComfyUI's; expected compat comfyui");
+            "UsageError: noise: an eta noise seed delta is supported only by A1111, expected compat a1111");
+  EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}),
+            "UsageError: noise: a batch index is supported only by ComfyUI, expected compat comfyui");
   EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, expected at least 0");
-  EXPECT_NE(
-      test::complaint_of([] { schedule_of(Compat::comfyui, "euler", "kerras", 4); }).find("schedule 'kerras' is unknown; known: normal"),
-      std::string::npos);
+  EXPECT_NE(test::complaint_of([] {
+              schedule_of(Compat::comfyui, "euler", "kerras", 4);
+            }).find("schedule 'kerras' is unknown, expected one of normal"),
+            std::string::npos);
 }
 
 }  // namespace

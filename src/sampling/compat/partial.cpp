@@ -8,21 +8,21 @@
 
 namespace hearth::sampling {
 
-Part part_of_run(Compat compat, int64_t n, double strength, Steps how) {
-  if (!(strength >= 0 && strength <= 1)) fail<UsageError>("strength: {}, expected 0 to 1", strength);
+RunPart part_of_run(Compat compat, int64_t n, double strength, Steps how) {
+  if (!(strength >= 0 && strength <= 1)) fail<UsageError>("strength: got {}, expected a number from 0 to 1", strength);
   if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   const double below_one = compat == Compat::a1111 ? std::min(strength, 0.999) : strength;
   if (how == Steps::all_steps || compat == Compat::comfyui) {
     if (strength == 0) return {n, n};
     const double all = std::floor(double(n) / below_one);
     if (all > double(int64_t(1) << 30))
-      fail<UsageError>("strength: {} of {} steps asks for a schedule of {}, expected more", strength, n, all);
+      fail<UsageError>("strength: {} of {} steps requires a schedule of {} steps, expected a larger strength", strength, n, all);
     return {int64_t(all), int64_t(all) - n};
   }
   if (compat == Compat::a1111) return {n, n - int64_t(below_one * double(n)) - 1};
   const auto taken = int64_t(double(n) * strength);
   if (taken == 0 && strength > 0)
-    fail<UsageError>("strength: {} of {} steps is not one, expected at least {}, or 0 for the image as the autoencoder gives it back",
+    fail<UsageError>("strength: {} of {} steps is less than one step, expected at least {}, or 0 to only encode and decode the image",
                      strength, n, 1 / double(n));
   return {n, n - taken};
 }
@@ -32,7 +32,7 @@ Schedule without_first(const Schedule& schedule, int64_t skipped) {
   const auto size = int64_t(schedule.steps.size());
   if (skipped <= 0) return rest;
   if (schedule.runge_kutta_calls > 0)
-    fail<UnsupportedError>("schedule: PNDM's Runge–Kutta steps cannot be begun on the way; expected skip_prk_steps or another sampler");
+    fail<UnsupportedError>("schedule: PNDM's Runge–Kutta steps do not support image-to-image, expected skip_prk_steps or another sampler");
   const int64_t left = std::min(skipped, size);
   for (int64_t i = left; i-- > 0;) rest.left_out.push_back(schedule.steps[size_t(i)].from.sigma);
   rest.steps.erase(rest.steps.begin(), rest.steps.begin() + left);
@@ -65,7 +65,7 @@ Rest rest_by_times(const Schedule& whole, int64_t times) {
   const bool twice = whole.scheduler == SchedulerClass::pndm && steps.size() > 1 && steps[1].to.timestep == steps[0].to.timestep;
   if (twice) steps.erase(steps.begin() + 1);
   const int64_t left = times - 1, skipped = int64_t(steps.size()) - left;
-  if (left < 1 || skipped < 1) fail<UsageError>("strength: it leaves {} of A1111's times, expected 2 to {}", times, steps.size());
+  if (left < 1 || skipped < 1) fail<UsageError>("strength: leaves {} of A1111's times, expected 2 to {}", times, steps.size());
   Rest rest{whole, {steps[size_t(skipped) - 1].from, steps[size_t(skipped) - 1].from.sigma}};
   steps.erase(steps.begin(), steps.begin() + skipped);
   if (twice) steps.insert(steps.begin() + 1, {steps[0].to, steps[0].from, steps[0].to});
@@ -81,7 +81,7 @@ Tensor noised(const Tensor& z, const Tensor& noise, const Level& level) { return
 Tensor blended(const Tensor& painted, const Tensor& kept, const Tensor& mask) {
   const auto [B, H, W, C] = painted.dims<4>();
   if (kept.shape() != painted.shape() || mask.shape() != Shape{B, H, W, 1})
-    fail<ShapeError>("blended: {} with {} by {}", painted.shape(), kept.shape(), mask.shape());
+    fail<ShapeError>("blended: shapes {}, {} and mask {} do not match", painted.shape(), kept.shape(), mask.shape());
   const int64_t pixels = B * H * W, channels = C;
   const auto mixed = [=](float* y, const float* p, const float* k, const float* m) {
     for (int64_t i = 0; i < pixels; ++i)

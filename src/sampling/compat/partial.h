@@ -1,4 +1,4 @@
-// Runs that begin on the way: from an image that noise is added to, or that is painted into.
+// Runs that start from an image: image-to-image, which adds noise to it, and inpainting, which regenerates a part of it.
 #pragma once
 
 #include <functional>
@@ -8,32 +8,32 @@
 
 namespace hearth::sampling {
 
-// Which steps a run of so many at a strength from 0 to 1 takes, the less the more of the image stays.
+// Which of n steps a run executes at a strength from 0 to 1; a smaller strength keeps more of the image.
 //   hearth, diffusers   the last ⌊strength·n⌋ of n
 //   comfyui             the last n of ⌊n/strength⌋; none at 0
-//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; samplers that go by times there: rest_by_times, a1111_even_rest
-// all_steps: the last n of ⌊n/strength⌋ in any of them (a1111: of ⌊n/min(strength, 0.999)⌋), as A1111's second pass has it; none at 0.
+//   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; its samplers with times of their own: rest_by_times, a1111_even_rest
+// all_steps: the last n of ⌊n/strength⌋ in any of them (a1111: of ⌊n/min(strength, 0.999)⌋), as in A1111's second pass; none at 0.
 enum class Steps { by_program, all_steps };
-struct Part {
-  int64_t steps = 0;    // of the schedule that is made
-  int64_t skipped = 0;  // of them, from the noisy end
+struct RunPart {
+  int64_t steps = 0;    // of the whole schedule
+  int64_t skipped = 0;  // of these, at the noisy end
 };
-// UsageError unless 0 ≤ strength ≤ 1, and where no step is left at a strength above 0.
-Part part_of_run(Compat compat, int64_t steps, double strength, Steps how = Steps::by_program);
+// UsageError unless 0 ≤ strength ≤ 1, and if no step is left at a strength above 0.
+RunPart part_of_run(Compat compat, int64_t steps, double strength, Steps how = Steps::by_program);
 
-// The schedule without its first steps. PLMS takes up its list of calls where diffusers does: the first one left is done twice whatever
-// it is. LMS and the singlestep solver count what is left out. UnsupportedError for PNDM's Runge–Kutta steps.
+// The schedule without its first steps. PLMS continues its list of calls as diffusers does: the first remaining call is made twice,
+// whichever it is. LMS and the singlestep solver count the skipped steps. UnsupportedError for PNDM's Runge–Kutta steps.
 Schedule without_first(const Schedule& schedule, int64_t skipped);
 
-// What an image's latents z and noise become on the first level of the rest of a run.
+// How an image's latents z and noise are combined at the first level that the run executes.
 struct Start {
   Level level;
-  double noise_factor = 1;  // level.sigma, or what the program scales the noise of a whole run with
+  double noise_factor = 1;  // level.sigma, or the program's noise factor of a full run
 };
 Start start_of(Compat compat, const Schedule& whole, const Schedule& rest, int64_t skipped);
 
-// A1111's ddim and plms: so many of the times, counted from the clean end, between which one step less lies; noise is added for the time
-// before them. PLMS does its first step twice. UsageError where no step is left.
+// A1111's ddim and plms: the given count of timesteps from the clean end, with one step less than timesteps. Noise is added for the
+// timestep before them. PLMS makes its first step twice. UsageError if no step is left.
 struct Rest {
   Schedule schedule;
   Start start;
@@ -44,13 +44,13 @@ Tensor noised(const Tensor& z, const Tensor& noise, const Start& start);
 // level.alpha·z + level.sigma·noise
 Tensor noised(const Tensor& z, const Tensor& noise, const Level& level);
 
-// mask·painted + (1 − mask)·kept; mask [B, H, W, 1], else [B, H, W, C], f32.
+// mask·regenerated + (1 − mask)·kept; mask [B, H, W, 1], else [B, H, W, C], f32.
 Tensor blended(const Tensor& painted, const Tensor& kept, const Tensor& mask);
 
-// z where the mask is 0, at each step, as the program does it.
-//   hearth, diffusers   what follows from a call gives way to z with the same noise as at first, on AfterCall's level
+// Keeps z where the mask is 0, at each step, as the program does it.
+//   hearth, diffusers   after each call x is replaced by z with the initial noise, at AfterCall's level
 //   comfyui             the same before each call, and z itself in the call's x̂₀
-//   a1111               z in each x̂₀; for samplers that go by times, z itself in what each call sees
+//   a1111               z in each x̂₀; samplers with times of their own: z itself in the input of each call
 Denoiser keeping(Compat compat, bool by_times, Denoiser denoise, const Tensor& z, const Tensor& noise, const Tensor& mask);
 
 }  // namespace hearth::sampling

@@ -16,7 +16,7 @@ using test::complaint_of;
 
 TEST(PartialRun, takes_as_many_steps_as_the_program) {
   const auto taken = [](Compat compat, int64_t n, double strength, Steps how = Steps::by_program) {
-    const Part p = part_of_run(compat, n, strength, how);
+    const RunPart p = part_of_run(compat, n, strength, how);
     return std::pair(p.steps, p.skipped);
   };
   using P = std::pair<int64_t, int64_t>;
@@ -45,7 +45,7 @@ TEST(PartialRun, of_a1111s_times_takes_the_steps_between_them) {
   whole.scheduler = SchedulerClass::ddim;
   const auto level = [](int64_t t) { return Level::of_alpha_bar(1 - double(t) / 10, float(t)); };
   for (int64_t t = 9; t > 1; --t) whole.steps.push_back({level(t), level(t), level(t - 1)});
-  Rest rest = rest_by_times(whole, 4);  // times 4, 3, 2, 1; noise for 5
+  Rest rest = rest_by_times(whole, 4);  // timesteps 4, 3, 2, 1; noise for 5
   ASSERT_EQ(rest.schedule.steps.size(), 3u);
   EXPECT_EQ(rest.schedule.steps[0].from.timestep, 4);
   EXPECT_EQ(rest.start.level.timestep, 5);
@@ -62,7 +62,7 @@ TEST(PartialRun, of_a1111s_times_takes_the_steps_between_them) {
     EXPECT_NE(complaint_of([&] { rest_by_times(whole, times); }).find("of A1111's times, expected 2 to 8"), std::string::npos);
 }
 
-// diffusers' list of calls is 801 601 601 401 201 1: the second timestep twice. What is left of it has its own second call done twice.
+// diffusers' list of calls is 801 601 601 401 201 1, with the second timestep twice. In the remaining list the second call is made twice.
 TEST(PartialRun, of_plms_does_the_first_step_that_is_left_twice) {
   const SchedulerConfig config = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear", "skip_prk_steps": true,
@@ -103,7 +103,7 @@ HOST_TEST(Blended, a_mask_takes_each_value_from_where_it_is) {
   EXPECT_NE(complaint_of([&] { blended(painted, kept, painted); }), "");
 }
 
-// What the posteriors take from a generator comes where diffusers takes it: before the noise, after it, for one image or each.
+// Draws for the posteriors come where diffusers makes them: before the noise or after it, for one image or for each.
 HOST_TEST(EncodingNoise, comes_between_the_draws) {
   const Shape shape{2, 3, 5, 4};
   for (const Compat compat : {Compat::hearth, Compat::diffusers}) {

@@ -9,7 +9,7 @@
 namespace hearth::sampling {
 namespace {
 
-// The schedule that a label of A1111's stands for with this model; one that says itself which table it means stays.
+// The schedule that one of A1111's names selects for this model; a name that includes its table is unchanged.
 std::string table_for(const ScheduleRequest& r) {
   const SigmaSchedule* found = find_sigma_schedule(r.name);
   if (!found || folded(r.name).ends_with("sd15")) return r.name;
@@ -19,7 +19,7 @@ std::string table_for(const ScheduleRequest& r) {
 
 ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
   if (!r.sigmas.empty()) {
-    if (!r.name.empty() || !r.options.empty()) fail<UsageError>("generate: sigmas and a schedule, expected one of them");
+    if (!r.name.empty() || !r.options.empty()) fail<UsageError>("generate: both sigmas and a schedule, expected one of them");
     return given_sigmas(r.sigmas, SigmaFamily::exploding);
   }
   if (r.common) return find_schedule(r.name, r.options, Form::peers);
@@ -36,7 +36,7 @@ RunSchedule run_schedule(const SchedulerConfig& own, const Sampler& sampler, con
   choice.drops_penultimate = r.drops_penultimate;
   if (r.common) return {common_schedule(own, choice, steps), choice.text()};
   if (has_own_schedule(r.compat, sampler)) return {own_schedule(r.compat, own, sampler, choice, steps), choice.text()};
-  // Another sampler takes its own class's defaults for what the scheduler's file omits, as in the reference.
+  // Another sampler uses its own class's defaults for keys that the scheduler config omits, as in the reference.
   const SchedulerConfig config = config_for(sampler, own);
   const bool karras = choice.name == "default" && config.curve == Curve::karras;
   return {make_schedule(config, choice, steps), karras ? "karras" : choice.text()};

@@ -1,4 +1,4 @@
-// The levels of a run as a request and the checkpoint's file together say them.
+// The schedule of a run, from the request and the checkpoint's scheduler_config.json.
 #pragma once
 
 #include <span>
@@ -13,23 +13,23 @@ namespace hearth::sampling {
 
 struct ScheduleRequest {
   Compat compat = Compat::hearth;
-  std::string name = {};  // as schedule_names(); "" is "default"
+  std::string name = {};  // one of schedule_names(); "" is "default"
   ScheduleOptions options = {};
-  Values sigmas = {};  // in place of a schedule
+  Values sigmas = {};  // replaces a schedule
   bool drops_penultimate = false;
-  bool common = false;  // common_schedule, whatever the sampler
-  // Under a1111: schedules that stand for published tables, and those that they mean with this model.
+  bool common = false;  // use common_schedule for any sampler
+  // Under a1111: names of published step tables, each with the table that it selects for this model.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
 };
 
 struct RunSchedule {
   Schedule levels;
-  std::string name;  // the schedule's, canonical and with its options: ScheduleChoice::text
+  std::string name;  // canonical, with options: ScheduleChoice::text
 };
 
-// Under comfyui and a1111 the program's own levels (own_schedule), else those of the checkpoint's file as the sampler takes it
-// (config_for); "automatic" is the schedule that goes with the sampler. `own`: the file as the family's pipeline leaves it. UsageError,
-// UnsupportedError as own_choice, own_schedule, find_schedule and make_schedule; UsageError for sigmas and a schedule.
+// Under comfyui and a1111 the program's own schedule (own_schedule), else that of the checkpoint's config as the sampler uses it
+// (config_for). "automatic" is the schedule recommended for the sampler. `own`: the config as the family's pipeline left it. UsageError and
+// UnsupportedError as own_choice, own_schedule, find_schedule and make_schedule; UsageError if both sigmas and a schedule are given.
 RunSchedule run_schedule(const SchedulerConfig& own, const Sampler& sampler, const ScheduleRequest& request, int64_t steps);
 
 }  // namespace hearth::sampling

@@ -12,7 +12,7 @@
 namespace hearth::sampling {
 namespace {
 
-// One spelling and what it stands for.
+// A spelling and its meaning.
 struct Spelling {
   std::string folded;
   NamedSampler meant;
@@ -81,7 +81,7 @@ std::optional<NamedSampler> known_sampler_name(std::string_view name) {
 
 NamedSampler read_sampler_name(std::string_view name) {
   if (const auto known = known_sampler_name(name)) return *known;
-  if (is_schedule(folded(name))) fail<UsageError>("sampler '{}' is unknown: it is a schedule", name);
+  if (is_schedule(folded(name))) fail<UsageError>("sampler '{}' is a schedule, expected a sampler", name);
   return {&find_sampler(name)};
 }
 
@@ -89,7 +89,7 @@ NamedSampler read_sampler_name(std::string_view name, std::string_view schedule)
   NamedSampler read = read_sampler_name(name);
   if (read.schedule.empty()) read.schedule = schedule;
   else if (!schedule.empty() && folded(schedule) != "automatic" && canonical_schedule(schedule) != read.schedule)
-    fail<UsageError>("sampler '{}' says the schedule {}, and the schedule is said to be '{}'; expected one of them", name, read.schedule,
+    fail<UsageError>("sampler '{}' includes the schedule {}, but the schedule is '{}', expected one of them", name, read.schedule,
                      schedule);
   return read;
 }

@@ -1,5 +1,5 @@
-// Names as other programs write them: every label and internal name of A1111 (1.0 to 1.10) and Forge, InvokeAI's, Draw Things',
-// stable-diffusion.cpp's and diffusers' classes.
+// Names as other programs write them: all labels and internal names of A1111 (1.0 to 1.10) and Forge, names of InvokeAI, Draw Things,
+// stable-diffusion.cpp and diffusers' classes.
 #include "sampling/compat/sampler_names.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Row {
   const char *name, *sampler, *schedule;
 };
 
-// Sampler and schedule in one; "" where the name says none.
+// Sampler and schedule in one; "" if the name has no schedule.
 constexpr Row rows[] = {
     // A1111 before 1.9, and since
     {"DPM++ 2M Karras", "dpmpp_2m", "karras"},
@@ -145,7 +145,7 @@ constexpr Row rows[] = {
     {"dpm++2m_sde_bt", "dpmpp_2m_sde", ""},
     {"euler_ge", "gradient_estimation", ""},
     {"res_2s", "res_2s", ""},
-    // ComfyUI's in one word, as other programs write them down
+    // ComfyUI's sampler and schedule in one word, as other programs write them
     {"dpmpp_2m_sde_gpu_karras", "dpmpp_2m_sde", "karras"},
     {"euler_ancestral_sgm_uniform", "euler_ancestral", "sgm_uniform"},
     // diffusers
@@ -167,7 +167,7 @@ TEST(SamplerNames, sampler_and_schedule_in_one) {
   EXPECT_EQ(read_sampler_name("DPMPP_3M_K").options, (Options{{"solver_order", 3.0}}));
 }
 
-// Three of them are a sampler's own name then.
+// Three of them are then a sampler's own name.
 TEST(SamplerNames, every_class_without_its_last_word) {
   std::map<std::string_view, std::string_view> others{
       {"DPMSolverMultistep", "dpm_solver_multistep"}, {"SASolver", "sa_solver"}, {"IPNDM", "ipndm"}};
@@ -181,7 +181,7 @@ TEST(SamplerNames, every_class_without_its_last_word) {
   }
 }
 
-// Whatever sampler and schedule a name is put together of, it is read as these two, or it is a sampler's own.
+// A name composed of any sampler and schedule is parsed as these two, or it is a sampler's own name.
 TEST(SamplerNames, no_name_is_put_together_in_two_ways) {
   for (const Sampler& s : samplers()) {
     std::vector<std::string_view> names{s.name};
@@ -204,13 +204,12 @@ TEST(SamplerNames, two_schedules_are_one_or_a_complaint) {
   for (const char* same : {"", "karras", "Karras", "automatic", "Automatic"})
     EXPECT_EQ(read_sampler_name("DPM++ 2M Karras", same).schedule, "karras") << same;
   EXPECT_EQ(read_sampler_name("DPM++ 2M Uniform", "normal").schedule, "normal");
-  EXPECT_EQ(
-      test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "exponential"); }),
-      "UsageError: sampler 'DPM++ 2M Karras' says the schedule karras, and the schedule is said to be 'exponential'; expected one of them");
+  EXPECT_EQ(test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "exponential"); }),
+            "UsageError: sampler 'DPM++ 2M Karras' includes the schedule karras, but the schedule is 'exponential', expected one of them");
   EXPECT_NE(test::complaint_of([] { read_sampler_name("DPM++ 2M Karras", "default"); }), "");
 }
 
-// A1111's labels of published tables mean those that the model's family says.
+// A1111's names of published tables select those that the model's family declares.
 TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
   const auto own = SchedulerConfig::read(
       Config::parse(R"({"beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"})", "test"), "EulerDiscreteScheduler");
@@ -236,7 +235,7 @@ TEST(RunSchedule, a1111s_published_tables_follow_the_model) {
   for (const Compat compat : {Compat::hearth, Compat::comfyui}) EXPECT_EQ(name("ays", compat, true), "ays");
 }
 
-// A1111 with Forge. Every sampler is in one of the lists.
+// A1111 including Forge. Every sampler is in one of the lists.
 TEST(SamplerNames, of_what_a_program_has_are_taken_under_its_conventions) {
   std::set<std::string_view> listed;
   const auto expect = [&](std::initializer_list<std::string_view> names, bool comfyui, bool a1111) {
@@ -247,7 +246,8 @@ TEST(SamplerNames, of_what_a_program_has_are_taken_under_its_conventions) {
       for (const auto& [compat, program, has] :
            {std::tuple{Compat::comfyui, "ComfyUI", comfyui}, std::tuple{Compat::a1111, "A1111", a1111}}) {
         const std::string complaint = test::complaint_of([&, c = compat] { EXPECT_TRUE(has_own_schedule(c, s)); });
-        EXPECT_EQ(complaint, has ? "" : fmt::format("UsageError: sampler '{}': {} has none; expected another", name, program));
+        EXPECT_EQ(complaint,
+                  has ? "" : fmt::format("UsageError: sampler '{}': not available in {}, expected another sampler", name, program));
       }
       listed.insert(name);
     }
@@ -273,9 +273,9 @@ TEST(SamplerNames, what_is_no_name) {
   for (const char* name : {"karras", "ddim_uniform", "Align Your Steps GITS"})
     EXPECT_NE(test::complaint_of([&] { read_sampler_name(name); }).find("UsageError: sampler '"), std::string::npos) << name;
   EXPECT_EQ(test::complaint_of([] { read_sampler_name("ddim_uniform"); }),
-            "UsageError: sampler 'ddim_uniform' is unknown: it is a schedule");
+            "UsageError: sampler 'ddim_uniform' is a schedule, expected a sampler");
   for (const char* name : {"", "k", "Euler A Substep", "Karras Euler", "euler karras karras", "DPM++ 2M Karrass"})
-    EXPECT_NE(test::complaint_of([&] { read_sampler_name(name); }).find("is unknown; known: "), std::string::npos) << name;
+    EXPECT_NE(test::complaint_of([&] { read_sampler_name(name); }).find("is unknown, expected one of "), std::string::npos) << name;
 }
 
 }  // namespace

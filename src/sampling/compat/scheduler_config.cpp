@@ -17,7 +17,7 @@ using Set = std::initializer_list<SchedulerClass>;
 
 bool one_of(SchedulerClass c, Set set) { return std::ranges::find(set, c) != set.end(); }
 
-// What the classes of one family read alike.
+// Shared by the classes of one family.
 bool in_sigma(SchedulerClass c) { return one_of(c, {euler, euler_ancestral, heun, lms, kdpm2, kdpm2_ancestral, dpm_sde}); }
 bool in_lambda(SchedulerClass c) { return one_of(c, {dpmpp_multistep, dpm_singlestep, unipc, deis, sa_solver}); }
 bool in_alpha(SchedulerClass c) { return one_of(c, {pndm, ddim, ddpm, lcm, tcd, cogvideox_ddim, cogvideox_dpm}); }
@@ -30,7 +30,7 @@ template <class E> struct Choice {
 };
 template <class E> using Choices = std::vector<Choice<E>>;
 
-// The value of a key that names one of several ways.
+// The value of a key that selects one of several methods.
 template <class E> E choice(const Config& c, std::string_view key, std::string_view otherwise, const Choices<E>& choices) {
   const std::string text = c.text(key, std::string(otherwise));
   std::vector<std::string_view> known;
@@ -41,7 +41,7 @@ template <class E> E choice(const Config& c, std::string_view key, std::string_v
   fail<UnsupportedError>("{}: '{}' is \"{}\", which is not supported; supported: {}", c.where(), key, text, fmt::join(known, ", "));
 }
 
-// Texts that stand for their numbers; `others` are read as the first, as diffusers does with the values of other classes.
+// Texts that are mapped to their indices; `others` are read as the first, as diffusers does with the values of other classes.
 double numbered(const Config& c, std::string_view key, std::span<const std::string_view> texts, Choices<double> others = {}) {
   Choices<double> choices;
   for (size_t i = 0; i < texts.size(); ++i) choices.push_back({texts[i], double(i)});
@@ -63,7 +63,7 @@ double positive(const Config& c, std::string_view key, double otherwise) {
 int64_t whole(const Config& c, std::string_view key, int64_t otherwise, int64_t least, int64_t most) {
   const int64_t value = c.integer(key, otherwise);
   if (value < least) fail<WeightError>("{}: '{}' is {}, expected at least {}", c.where(), key, value, least);
-  if (value > most) fail<UnsupportedError>("{}: '{}' is {}, which is not supported; supported: up to {}", c.where(), key, value, most);
+  if (value > most) fail<UnsupportedError>("{}: '{}' is {}, which is not supported, expected at most {}", c.where(), key, value, most);
   return value;
 }
 
@@ -80,7 +80,7 @@ void read_table(const Config& c, SchedulerConfig& s) {
   s.beta_schedule = choice(c, "beta_schedule", scaled ? "scaled_linear" : "linear", schedules);
   s.trained_betas = c.numbers("trained_betas", std::vector<double>{});
   if (!s.trained_betas.empty() && int64_t(s.trained_betas.size()) != s.num_train_timesteps)
-    fail<WeightError>("{}: 'trained_betas' holds {} values, expected num_train_timesteps = {}", c.where(), s.trained_betas.size(),
+    fail<WeightError>("{}: 'trained_betas' has {} values, expected num_train_timesteps = {}", c.where(), s.trained_betas.size(),
                       s.num_train_timesteps);
   const bool never_zero_snr = one_of(s.scheduler, {pndm, heun, lms, kdpm2, kdpm2_ancestral, dpm_sde, dpm_singlestep, deis, sa_solver});
   if (!never_zero_snr) s.rescale_betas_zero_snr = c.boolean("rescale_betas_zero_snr", false);
@@ -110,7 +110,7 @@ void read_curve(const Config& c, SchedulerConfig& s) {
   std::string_view chosen;
   const auto look = [&](std::string_view name, Curve curve) {
     if (!c.boolean(name, false)) return;
-    if (!chosen.empty()) fail<UnsupportedError>("{}: '{}' and '{}' are both true, expected one at most", c.where(), chosen, name);
+    if (!chosen.empty()) fail<UnsupportedError>("{}: '{}' and '{}' are both true, expected at most one", c.where(), chosen, name);
     chosen = name;
     s.curve = curve;
   };
@@ -129,21 +129,21 @@ void read_dynamic_shift(const Config& c, SchedulerConfig& s) {
   s.mu_line = {c.number("base_image_seq_len", 256), c.number("base_shift", 0.5), c.number("max_image_seq_len", 4096),
                c.number("max_shift", 1.15)};
   s.shift_terminal = optional_number(c, "shift_terminal");
-  if (s.shift_terminal == 0.0) s.shift_terminal.reset();  // Python: no value
+  if (s.shift_terminal == 0.0) s.shift_terminal.reset();  // Python treats 0 as no value
 }
 
 void read_flow_sigmas(const Config& c, SchedulerConfig& s) {
   const bool flow = c.boolean("use_flow_sigmas", false);
   if (flow != (s.prediction == Prediction::flow))
-    fail<UnsupportedError>("{}: 'use_flow_sigmas' is {} with 'prediction_type' {}, expected both of a flow or neither", c.where(), flow,
+    fail<UnsupportedError>("{}: 'use_flow_sigmas' is {} and 'prediction_type' is {}, expected both for flow or neither", c.where(), flow,
                            c.dump("prediction_type"));
   if (!flow) return;
   if (s.curve == Curve::spacing) s.curve = Curve::flow;
   else if (s.scheduler != unipc || s.curve != Curve::karras)
-    fail<UnsupportedError>("{}: 'use_flow_sigmas' with another curve of σ, expected one of them", c.where());
+    fail<UnsupportedError>("{}: 'use_flow_sigmas' and another curve of sigmas are both set, expected one of them", c.where());
   s.shift = positive(c, "flow_shift", 1);
   read_dynamic_shift(c, s);
-  if (s.shift_terminal && s.scheduler != unipc) s.shift_terminal.reset();  // the other classes do not know it
+  if (s.shift_terminal && s.scheduler != unipc) s.shift_terminal.reset();  // the other classes do not have it
 }
 
 void read_thresholding(const Config& c, SchedulerConfig& s) {
@@ -170,18 +170,20 @@ void read_dpm(const Config& c, SchedulerConfig& s) {
   if (in_edm(s.scheduler) && algorithm > 1)
     fail<UnsupportedError>("{}: 'algorithm_type' \"{}\" is not supported by this class", c.where(), dpm_algorithms[algorithm]);
   if (s.solver["solver_order"] == 3 && (algorithm == 3 || (algorithm == 1 && in_edm(s.scheduler))))
-    fail<UnsupportedError>("{}: 'solver_order' 3 does not go with 'algorithm_type' \"{}\", expected 1 or 2", c.where(),
+    fail<UnsupportedError>("{}: 'solver_order' 3 cannot be combined with 'algorithm_type' \"{}\", expected 1 or 2", c.where(),
                            dpm_algorithms[algorithm]);
   read_final_sigmas(c, s);
   if (!s.ends_at_sigma_min && (algorithm > 1 || c.text("algorithm_type", "dpmsolver++") == "deis"))
-    fail<UnsupportedError>("{}: 'algorithm_type' {} needs 'final_sigmas_type' \"sigma_min\"", c.where(), c.dump("algorithm_type"));
+    fail<UnsupportedError>("{}: 'algorithm_type' is {}, which requires 'final_sigmas_type' \"sigma_min\"", c.where(),
+                           c.dump("algorithm_type"));
   s.solver["lower_order_final"] = s.lower_order_final = c.boolean("lower_order_final", !single);
   if (!single) s.solver["euler_at_final"] = s.euler_at_final = c.boolean("euler_at_final", false);
   read_thresholding(c, s);
   if (single && s.thresholding && algorithm > 1)
-    fail<UnsupportedError>("{}: 'thresholding' does not go with 'algorithm_type' \"dpmsolver\" under this class", c.where());
+    fail<UnsupportedError>("{}: 'thresholding' cannot be combined with 'algorithm_type' \"dpmsolver\" under this class", c.where());
   if (in_edm(s.scheduler)) return;
-  if (single && s.thresholding && s.prediction == Prediction::flow) fail<UnsupportedError>("{}: 'thresholding' of a flow", c.where());
+  if (single && s.thresholding && s.prediction == Prediction::flow)
+    fail<UnsupportedError>("{}: 'thresholding' is not supported for flow prediction", c.where());
   c.only_null("variance_type");
   s.lambda_min_clipped = c.number("lambda_min_clipped", s.lambda_min_clipped);
 }
@@ -196,7 +198,7 @@ void read_unipc(const Config& c, SchedulerConfig& s) {
   if (s.solver["predict_x0"] != 0) read_thresholding(c, s);
   c.only_null("solver_p");
   if (s.prediction == Prediction::flow && s.solver["predict_x0"] == 0)
-    fail<UnsupportedError>("{}: 'predict_x0' false does not go with a flow", c.where());
+    fail<UnsupportedError>("{}: 'predict_x0' false is not supported for flow prediction", c.where());
 }
 
 void read_sa_solver(const Config& c, SchedulerConfig& s) {
@@ -207,9 +209,9 @@ void read_sa_solver(const Config& c, SchedulerConfig& s) {
   read_thresholding(c, s);
   const bool noise = s.solver["algorithm_type"] != 0;
   if (noise && s.thresholding)
-    fail<UnsupportedError>("{}: 'thresholding' does not go with 'algorithm_type' \"noise_prediction\"", c.where());
+    fail<UnsupportedError>("{}: 'thresholding' cannot be combined with 'algorithm_type' \"noise_prediction\"", c.where());
   if (noise && s.prediction == Prediction::flow)
-    fail<UnsupportedError>("{}: 'algorithm_type' \"noise_prediction\" does not go with a flow", c.where());
+    fail<UnsupportedError>("{}: 'algorithm_type' \"noise_prediction\" is not supported for flow prediction", c.where());
   c.only_null("tau_func");
   c.only_null("variance_type");
   s.lambda_min_clipped = c.number("lambda_min_clipped", s.lambda_min_clipped);
@@ -225,7 +227,7 @@ void read_flow(const Config& c, SchedulerConfig& s) {
     if (c.boolean("invert_sigmas", false)) s.prediction = Prediction::reverse_flow;
     s.solver["stochastic_sampling"] = c.boolean("stochastic_sampling", false);
     if (s.solver["stochastic_sampling"] != 0 && s.prediction == Prediction::reverse_flow)
-      fail<UnsupportedError>("{}: 'stochastic_sampling' does not go with 'invert_sigmas'", c.where());
+      fail<UnsupportedError>("{}: 'stochastic_sampling' cannot be combined with 'invert_sigmas'", c.where());
   } else {
     c.only("invert_sigmas", false);
   }
@@ -247,7 +249,7 @@ void read_edm(const Config& c, SchedulerConfig& s) {
   else read_final_sigmas(c, s);
 }
 
-// Classes on a table of ᾱ.
+// Classes with a table of ᾱ.
 void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
   const bool one = one_of(s.scheduler, {ddim, cogvideox_ddim, cogvideox_dpm, lcm, tcd});
   switch (s.scheduler) {
@@ -266,7 +268,7 @@ void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
     case tcd:
       s.original_steps = whole(c, "original_inference_steps", 50, 1, INT64_MAX);
       s.set_alpha_to_one = c.boolean("set_alpha_to_one", true);
-      if (s.scheduler == tcd) break;  // which clips nothing, whatever the file says
+      if (s.scheduler == tcd) break;  // never clips
       s.solver["timestep_scaling"] = c.number("timestep_scaling", 10.0);
       read_clip(c, s, false);
       read_thresholding(c, s);
@@ -279,7 +281,7 @@ void read_alpha(const Config& c, SchedulerConfig& s, bool prk) {
   }
 }
 
-// What the class at hand does not read: a file that has been through several classes carries the keys of them all.
+// Keys that this class does not read: a file that has been through several classes carries the keys of all of them.
 void ignore_foreign_keys(const Config& c) {
   c.no_effect({"algorithm_type",
                "base_image_seq_len",
@@ -359,7 +361,7 @@ SchedulerConfig read_as(const Config& c, SchedulerClass scheduler, PrkSteps prk)
   if (in_sigma(scheduler) || in_lambda(scheduler) || in_alpha(scheduler)) {
     read_table(c, s);
     read_prediction(c, s);
-    if (scheduler == dpm_singlestep) s.spacing = Spacing::linspace;  // it has no other
+    if (scheduler == dpm_singlestep) s.spacing = Spacing::linspace;  // the only one it has
     else read_spacing(c, s);
   }
   if ((in_sigma(scheduler) && scheduler != euler_ancestral) || in_lambda(scheduler)) read_curve(c, s);
@@ -433,7 +435,7 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   const bool flow = in_flow(scheduler) || prediction == Prediction::flow;
   const std::string_view own = flow ? "flow" : kind(scheduler), theirs = kind(other);
   if (own != theirs) {
-    // The σ-samplers take the levels that a flow or EDM network has.
+    // The σ-samplers use the noise levels of a flow or EDM network.
     if ((own == "flow" || own == "EDM") && (in_sigma(other) || in_lambda(other))) return own_levels();
     fail<UnsupportedError>("{}: {} is for {} networks, this is a {} network ({})", source_.where(), name_of(other), theirs, own,
                            name_of(scheduler));
@@ -447,7 +449,7 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   return s;
 }
 
-// Without what only the sampler of the class has.
+// Without options that only the sampler of the class has.
 SchedulerConfig SchedulerConfig::own_levels() const {
   SchedulerConfig s = *this;
   s.solver.clear();

@@ -28,7 +28,7 @@ const std::string sd1 =
   "beta_start": 0.00085, "num_train_timesteps": 1000, "set_alpha_to_one": false, "skip_prk_steps": true, "steps_offset": 1,
   "trained_betas": null, "clip_sample": false})";
 
-// The file of the published SD 1 checkpoints under each class: what it omits takes the class's default.
+// The config of the published SD 1 checkpoints under each class: omitted keys take the class's defaults.
 TEST(SchedulerConfig, another_class_keeps_what_the_file_states_and_takes_its_own_defaults) {
   const SchedulerConfig pndm_config = read(sd1, "PNDMScheduler");
   EXPECT_EQ(pndm_config.spacing, Spacing::leading);
@@ -47,13 +47,13 @@ TEST(SchedulerConfig, another_class_keeps_what_the_file_states_and_takes_its_own
   }
 }
 
-// Networks of another kind have no use for these classes, nor the others for theirs.
+// Networks of another kind do not support these classes, and these networks do not support the others.
 TEST(SchedulerConfig, classes_of_other_networks_are_refused) {
   const SchedulerConfig diffusion = read("{}", "DDIMScheduler"), flow = read(R"({"shift": 3})", "FlowMatchEulerDiscreteScheduler");
   for (const SchedulerClass c : {flow_euler, flow_heun, flow_lcm, ltx_euler_ancestral, edm_euler, edm_dpm, scm, ipndm, wuerstchen})
     EXPECT_THROW(diffusion.with_class(c), UnsupportedError) << name_of(c);
   for (const SchedulerClass c : {ddim, pndm, ddpm, tcd, edm_euler, scm}) EXPECT_THROW(flow.with_class(c), UnsupportedError) << name_of(c);
-  // The samplers in σ and λ go along the levels that a flow network has.
+  // The samplers in σ and λ use the noise levels of a flow network.
   for (const SchedulerClass c : {euler, heun, lms, dpmpp_multistep, unipc}) {
     EXPECT_EQ(flow.with_class(c).scheduler, flow_euler) << name_of(c);
     EXPECT_EQ(flow.with_class(c).shift, 3) << name_of(c);
@@ -92,7 +92,7 @@ TEST(SchedulerConfig, each_class_has_the_defaults_of_diffusers) {
   EXPECT_EQ(read("{}", "SCMScheduler").prediction, Prediction::trigflow);
 }
 
-// Told by running StableDiffusionPipeline and from_config of diffusers 0.39.0 on these files.
+// Recorded from StableDiffusionPipeline and from_config of diffusers 0.39.0 on these files.
 TEST(SchedulerConfig, stable_diffusion_sets_the_offset_and_never_clips) {
   const auto offset_and_clip = [](const SchedulerConfig& s) { return std::pair{s.steps_offset, s.clip.has_value()}; };
   const std::string nothing = R"({"skip_prk_steps": true})", offset = R"({"skip_prk_steps": true, "steps_offset": 0})",
@@ -131,7 +131,7 @@ TEST(SchedulerConfig, unknown_class_is_refused_by_name) {
 struct Refused {
   const char* class_name;
   const char* json;
-  const char* named;  // what the message must name
+  const char* named;  // the text that the message must contain
 };
 
 TEST(SchedulerConfig, what_is_not_built_is_refused_by_key_and_value) {
@@ -182,7 +182,7 @@ TEST(SchedulerConfig, what_is_not_built_is_refused_by_key_and_value) {
     EXPECT_NE(message_of<UnsupportedError>(json, class_name).find(named), std::string::npos) << class_name << " " << json;
 }
 
-// Keys of other classes stay in files that have been through several; under this class they change nothing, as in diffusers.
+// Keys of other classes remain in files that have been through several classes; under this class they change nothing, as in diffusers.
 TEST(SchedulerConfig, keys_of_other_classes_have_no_effect) {
   const SchedulerConfig s = read(R"({"skip_prk_steps": true, "use_karras_sigmas": true, "rescale_betas_zero_snr": true, "solver_p": null,
     "predict_x0": true, "solver_order": 3, "thresholding": true})",

@@ -14,7 +14,7 @@ struct Pair {
   SchedulerClass scheduler;
   std::string_view sampler;
 };
-// Every class once; where a sampler stands for several, it takes the defaults of the first.
+// Each class once; a sampler that implements several has the defaults of the first.
 constexpr std::array pairs{
     Pair{pndm, "plms"},
     Pair{ddim, "ddim"},

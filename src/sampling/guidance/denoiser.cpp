@@ -16,7 +16,8 @@ Denoiser denoiser(GuidedNetwork network, Parameterization prediction, Guidance g
     Tensor input = network_input(x, level, prediction);
     if (asked.count() > 1) input = ops::repeat_batch(input, asked.count());
     const Tensor answer = ops::cast(network(input, network_time(level, prediction), asked), DType::f32);
-    if (answer.shape() != input.shape()) fail<ShapeError>("denoiser: the network answered {} to {}", answer.shape(), input.shape());
+    if (answer.shape() != input.shape())
+      fail<ShapeError>("denoiser: the network returned shape {} for an input of shape {}", answer.shape(), input.shape());
     const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
     const Answers answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
                           .prompt = answer.slice(0, prompt, prompt + B),

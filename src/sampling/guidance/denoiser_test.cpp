@@ -22,7 +22,7 @@ const std::vector<Level> levels{Level::exploding(14.6146, 999),  Level::explodin
                                 Level::preserving(14.6146, 999), Level::preserving(0.7, 250), Level::of_alpha_bar(0.00466, 999),
                                 Level::of_alpha_bar(0.99915, 0)};
 
-// x = α·x₀ + σ·noise for known x₀ and noise; a network that answers perfectly must give x₀ back, whatever it predicts.
+// x = α·x₀ + σ·noise for known x₀ and noise; a network with perfect predictions must give x₀ for every prediction type.
 HOST_TEST(Denoiser, a_perfect_network_gives_x0_back) {
   const Tensor x0 = named(device, "x0"), noise = named(device, "noise");
   for (const Level& level : levels) {
@@ -43,7 +43,7 @@ HOST_TEST(Denoiser, a_perfect_network_gives_x0_back) {
   }
 }
 
-// The network sees x at variance 1, once and for all here.
+// The network's input has variance 1.
 HOST_TEST(Denoiser, the_input_has_unit_variance_at_every_level) {
   const int64_t n = 4096;
   const Tensor x0 = Tensor::from(device, {1, 1, n, 1}, test::test_values("a", n)),
@@ -95,7 +95,7 @@ HOST_TEST(Denoiser, guidance_up_to_one_is_none) {
   EXPECT_TRUE(uses_guidance({.scale = 1.001}));
 }
 
-// ComfyUI and A1111 take 0.4 at its word, and nothing but 1 for none.
+// ComfyUI and A1111 apply 0.4 literally; only 1 turns guidance off.
 HOST_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const GuidedNetwork network = [&](const Tensor& in, float, const Branches& asked) {
@@ -110,7 +110,7 @@ HOST_TEST(Denoiser, guidance_below_one_counts_where_any_scale_does) {
   }
 }
 
-// G-44: a sampler that needs the unconditional estimate gets it at guidance 1 too.
+// G-44: a sampler that needs the unconditional estimate receives it even at guidance scale 1.
 HOST_TEST(Denoiser, the_unconditional_estimate_comes_whatever_the_guidance) {
   const Tensor x = named(device, "x"), negative = named(device, "negative"), positive = named(device, "positive");
   const Level level = Level::exploding(2, 400);
@@ -127,7 +127,7 @@ HOST_TEST(Denoiser, the_unconditional_estimate_comes_whatever_the_guidance) {
   EXPECT_FALSE(make_denoiser(network, Prediction::epsilon, 3)(x, level).unconditional);
 }
 
-// G-05: a network that answers in 16 bits moves x̂₀ by its own rounding only; the arithmetic around it stays f32.
+// G-05: a network that outputs 16 bits changes x̂₀ only by its own rounding; the arithmetic around it stays f32.
 HOST_TEST(Denoiser, answers_in_16_bits_are_widened) {
   const Tensor x = named(device, "x"), eps = named(device, "eps");
   const Level level = Level::exploding(14.6146, 999);

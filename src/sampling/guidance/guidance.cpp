@@ -15,15 +15,16 @@ namespace {
 
 enum Space { answer, x0, v };
 const Option spaces{
-    .name = "space", .summary = "where the answers are put together", .most = 2, .whole = true, .choices = {"answer", "x0", "v"}};
+    .name = "space", .summary = "space in which predictions are combined", .most = 2, .whole = true, .choices = {"answer", "x0", "v"}};
 
 // The options that every method has.
 const std::vector<Option>& common() {
-  static const std::vector<Option> options{{.name = "start", .summary = "guided from this part of the steps on", .most = 1},
-                                           {.name = "stop", .summary = "guided up to this part of the steps", .standard = 1, .most = 1},
-                                           spaces,
-                                           {.name = "threshold", .summary = "dynamic thresholding at this quantile; 0: none", .most = 1},
-                                           {.name = "threshold_most", .summary = "its largest divisor", .standard = 1, .least = 1}};
+  static const std::vector<Option> options{
+      {.name = "start", .summary = "guidance starts at this fraction of the steps", .most = 1},
+      {.name = "stop", .summary = "guidance stops at this fraction of the steps", .standard = 1, .most = 1},
+      spaces,
+      {.name = "threshold", .summary = "dynamic thresholding at this quantile; 0: none", .most = 1},
+      {.name = "threshold_most", .summary = "its largest divisor", .standard = 1, .least = 1}};
   return options;
 }
 
@@ -64,47 +65,48 @@ std::vector<GuidanceMethod> rows() {
       {.name = "cfg", .aliases = {"ClassifierFreeGuidance", "default"}, .summary = "negative + scale·(prompt − negative)", .combine = cfg},
       {.name = "cfg_zero_star",
        .aliases = {"CFGZeroStar", "cfg-zero*", "ClassifierFreeZeroStarGuidance"},
-       .summary = "the negative answer scaled towards the prompt's; nothing in the first steps",
-       .options = {{.name = "zero_steps", .summary = "first steps whose answer is 0", .standard = 1, .whole = true}},
+       .summary = "scales the unconditional prediction towards the conditional one; outputs 0 in the first steps",
+       .options = {{.name = "zero_steps", .summary = "number of first steps that output 0", .standard = 1, .whole = true}},
        .combine = zero_star},
       {.name = "apg",
        .aliases = {"AdaptiveProjectedGuidance"},
-       .summary = "the difference with momentum, limited, and projected across the prompt's answer",
-       .options = {{.name = "momentum", .summary = "of the difference", .least = -1, .most = 1},
-                   {.name = "norm_threshold", .summary = "most that its norm may be; 0: anything", .standard = 15},
-                   {.name = "eta", .summary = "how much of it along the prompt's answer is kept", .standard = 1, .least = -HUGE_VAL},
-                   {.name = "from",
-                    .summary = "what is added to: negative + scale·difference, or prompt + (scale − 1)·difference",
-                    .most = 1,
-                    .whole = true,
-                    .choices = {"negative", "prompt"}}},
+       .summary = "difference with momentum, norm limit, and projection orthogonal to the conditional prediction",
+       .options =
+           {{.name = "momentum", .summary = "of the difference", .least = -1, .most = 1},
+            {.name = "norm_threshold", .summary = "limit of its norm; 0: no limit", .standard = 15},
+            {.name = "eta", .summary = "factor of its component along the conditional prediction", .standard = 1, .least = -HUGE_VAL},
+            {.name = "from",
+             .summary = "base: negative + scale·difference, or prompt + (scale − 1)·difference",
+             .most = 1,
+             .whole = true,
+             .choices = {"negative", "prompt"}}},
        .combine = apg},
       {.name = "norm_preserving",
        .aliases = {"cfg_norm"},
-       .summary = "guided, with the prompt's norm at each pixel (Qwen-Image)",
+       .summary = "guided, rescaled to the norm of the conditional prediction at each pixel (Qwen-Image)",
        .combine = norm_preserving},
       {.name = "norm_cap",
        .aliases = {"cfg_normalization"},
-       .summary = "guided, with a norm of at most so many times the prompt's (Z-Image)",
-       .options = {{.name = "most", .summary = "times the prompt's norm", .standard = 1}},
+       .summary = "guided, with its norm limited to a multiple of the conditional prediction's (Z-Image)",
+       .options = {{.name = "most", .summary = "largest multiple of the conditional prediction's norm", .standard = 1}},
        .combine = norm_cap},
       {.name = "tcfg",
        .aliases = {"TangentialClassifierFreeGuidance"},
-       .summary = "the negative answer without its part off the common direction",
+       .summary = "keeps only the component of the unconditional prediction along the common direction",
        .combine = tcfg},
       {.name = "mag",
        .aliases = {"MagnitudeAwareGuidance", "mambo_g"},
-       .summary = "less guidance where the answers differ much",
-       .options = {{.name = "alpha", .summary = "how much less", .standard = 8}},
+       .summary = "less guidance if the predictions differ much",
+       .options = {{.name = "alpha", .summary = "rate of the decrease", .standard = 8}},
        .combine = mag},
-      {.name = "dynamic", .aliases = {"cogvideox"}, .summary = "a scale that grows from 1 to 1 + scale", .combine = growing},
+      {.name = "dynamic", .aliases = {"cogvideox"}, .summary = "scale that increases from 1 to 1 + scale", .combine = growing},
       {.name = "pag",
        .aliases = {"PerturbedAttentionGuidance", "PerturbedAttention"},
-       .summary = "also away from what the network answers with identity attention in some layers",
+       .summary = "also away from the prediction with identity attention in some layers",
        .options = {{.name = "pag_scale", .summary = "strength", .standard = 3},
-                   {.name = "adaptive", .summary = "less of it by this times (1000 − timestep)"},
+                   {.name = "adaptive", .summary = "decreases pag_scale by this times (1000 − timestep)"},
                    {.name = "layers",
-                    .summary = "the blocks whose self-attention is disturbed",
+                    .summary = "blocks whose self-attention is perturbed",
                     .most = 2,
                     .whole = true,
                     .choices = {"mid", "down", "up"}}},
@@ -112,7 +114,7 @@ std::vector<GuidanceMethod> rows() {
        .combine = pag},
       {.name = "slg",
        .aliases = {"SkipLayerGuidance"},
-       .summary = "also away from what the network answers without some layers",
+       .summary = "also away from the prediction without some layers",
        .options = {{.name = "slg_scale", .summary = "strength", .standard = 2.8}},
        .disturbance = Disturbance::skipped_layers,
        .combine = slg}};
@@ -129,7 +131,7 @@ bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory)
          sigma <= g.highest;
 }
 
-// An answer in the space where it is put together with others, and back.
+// Converts a prediction to the space in which it is combined with others, and back.
 Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
   if (!given || space == answer) return given;
   const Tensor estimate = x0_of(x, given, level, prediction);
@@ -153,23 +155,25 @@ const GuidanceMethod& find_guidance(std::string_view name) {
     names += (names.empty() ? "" : ", ") + std::string(m.name);
   }
   for (const std::string_view k : known)
-    if (folded(k) == wanted) fail<UnsupportedError>("guidance '{}' is known but not built; built: {}", k, names);
-  fail<UsageError>("guidance '{}' is unknown; known: {}", name, names);
+    if (folded(k) == wanted) fail<UnsupportedError>("guidance '{}' is not implemented, expected one of {}", k, names);
+  fail<UsageError>("guidance '{}' is unknown, expected one of {}", name, names);
 }
 
 Guidance resolve(Guidance g) {
-  if (!std::isfinite(g.scale)) fail<UsageError>("guidance: scale {} is not a number", g.scale);
-  if (!(g.rescale >= 0 && g.rescale <= 1)) fail<UsageError>("guidance: rescale is {}, expected 0 … 1", g.rescale);
+  if (!std::isfinite(g.scale)) fail<UsageError>("guidance: scale is {}, expected a finite number", g.scale);
+  if (!(g.rescale >= 0 && g.rescale <= 1)) fail<UsageError>("guidance: rescale is {}, expected a number from 0 to 1", g.rescale);
   if (!(g.lowest >= 0 && g.lowest <= g.highest))
-    fail<UsageError>("guidance: interval {} … {}, expected two noise levels of 0 or more, the lower first", g.lowest, g.highest);
+    fail<UsageError>("guidance: interval is {} to {}, expected two sigmas of 0 or more, the lower first", g.lowest, g.highest);
   if (!g.method) g.method = &find_guidance("cfg");
-  if (g.image_scale && !std::isfinite(*g.image_scale)) fail<UsageError>("guidance: image scale {} is not a number", *g.image_scale);
+  if (g.image_scale && !std::isfinite(*g.image_scale))
+    fail<UsageError>("guidance: image scale is {}, expected a finite number", *g.image_scale);
   if (g.image_scale && g.method->name != "cfg")
-    fail<UnsupportedError>("guidance '{}' does not go with an image-editing model, which has guidance of its own; expected cfg",
+    fail<UnsupportedError>("guidance '{}' cannot be combined with an image-editing model, which has guidance of its own, expected cfg",
                            g.method->name);
   g.options = resolve_options(fmt::format("guidance '{}'", g.method->name), g.method->options, g.options);
   if (g.options.at("start") > g.options.at("stop"))
-    fail<UsageError>("guidance '{}': start {} is after stop {}", g.method->name, g.options.at("start"), g.options.at("stop"));
+    fail<UsageError>("guidance '{}': start {} is after stop {}, expected start at most stop", g.method->name, g.options.at("start"),
+                     g.options.at("stop"));
   return g;
 }
 

@@ -38,7 +38,7 @@ double deviation(const Tensor& x, int64_t k) {
 
 using Factors = std::vector<double>;
 
-// Σ factorᵢ(k)·xᵢ for each image k: `factors(k)` answers one number per tensor.
+// Σ factorᵢ(k)·xᵢ for each image k: `factors(k)` returns one factor per tensor.
 template <class F> Tensor by_image(std::initializer_list<Tensor> xs, F factors) {
   const Tensor& first = *xs.begin();
   std::vector<Tensor> images;

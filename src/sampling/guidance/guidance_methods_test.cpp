@@ -10,7 +10,7 @@ namespace {
 
 const Shape shape{2, 3, 5, 4};
 
-// One formula on the answers of the golden's first step, compared with the reference there.
+// One formula on the predictions of the golden's first step, compared with the reference.
 struct Case {
   explicit Case(Backend& device_) : device(device_), golden(__FILE__, "guidance", device_) {}
   Tensor of(const char* name) const { return golden.tensor(name).slice(0, 0, 1).view(shape); }
@@ -23,7 +23,7 @@ struct Case {
 
 HOST_TEST(GuidanceFormulas, two_answers_are_put_together_as_in_diffusers) {
   const Case c(device);
-  constexpr double limit = 2e-6;  // observed 3.4e-7 (tcfg, by an SVD in f32 there), 1.3e-7 the others
+  constexpr double limit = 2e-6;  // observed 3.4e-7 (tcfg, whose reference uses an SVD in f32), 1.3e-7 the others
   EXPECT_CLOSE(classifier_free(c.negative, c.prompt, 7.5), c.wanted(R"(cfg|{"scale": 7.5})"), limit);
   const Tensor guided = classifier_free(c.negative, c.prompt, 7.5);
   EXPECT_CLOSE(rescaled(guided, c.prompt, 0.7), c.wanted(R"(cfg|{"scale": 7.5, "rescale": 0.7})"), limit);
@@ -85,7 +85,7 @@ HOST_TEST(GuidanceFormulas, the_growing_scale_is_cogvideox_s) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(growing_scale(6, 1 - double(i) / 10), wanted[i], 1e-6);  // observed 2.4e-7
 }
 
-// No image has a say in its neighbor's.
+// The images of a batch do not affect each other.
 HOST_TEST(GuidanceFormulas, a_batch_of_n_equals_n_singles_bit_for_bit) {
   const Case c(device);
   const auto check = [&](const auto& formula) {

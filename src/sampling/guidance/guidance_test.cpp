@@ -30,7 +30,7 @@ struct Fixture {
   test::Golden golden;
 };
 
-// All cases of the golden, run through the table, three steps each. As x0-prediction an answer is what it says of x₀.
+// All cases of the golden, run through the table, three steps each. The predictions are x₀.
 HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
   const Fixture f(device);
   const Level level = Level::exploding(1.5, 400);
@@ -48,7 +48,7 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
                             .prompt = f.at("prompt", memory.step),
                             .disturbed = asked.disturbed ? f.at("other", memory.step) : Tensor()};
       const Tensor x0 = guided_x0(g, answers.prompt, answers, level, Prediction::sample, memory);
-      // observed 1.9e-7; tcfg 1.4e-6 (the reference takes an SVD in f32)
+      // observed 1.9e-7; tcfg 1.4e-6 (the reference uses an SVD in f32)
       EXPECT_CLOSE(x0, f.at(name, memory.step).to_vector(), method == "tcfg" ? 4e-6 : 2e-6);
     }
     ++cases;
@@ -56,7 +56,7 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
   EXPECT_EQ(cases, 27);
 }
 
-// ComfyUI's RescaleCFG: v, whatever the network predicts.
+// ComfyUI's RescaleCFG: v, for every prediction type.
 HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
   const Fixture f(device);
   const Level level = Level::exploding(2.3, 500);
@@ -72,7 +72,7 @@ HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
   }
 }
 
-// The space matters to a rescaled answer, and to none that is a plain sum.
+// The space changes a rescaled prediction, but not a plain sum.
 HOST_TEST(Guidance, space_changes_what_norms_say) {
   const Fixture f(device);
   const Level level = Level::preserving(2.3, 500);
@@ -122,7 +122,7 @@ TEST(GuidanceBranches, follow_scale_interval_steps_and_sampler) {
   EXPECT_EQ(asked(alone, 1), "p");
 }
 
-// Outside its interval a guided run is one without guidance, even where the sampler has the negative answer asked.
+// Outside its interval a guided run equals one without guidance, even if the sampler needs the unconditional prediction.
 HOST_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
   const Fixture f(device);
   GuidanceMemory memory;
@@ -145,7 +145,7 @@ HOST_TEST(Guidance, adaptive_perturbation_fades_with_the_timestep) {
   EXPECT_EQ(run(3, 0.005, 100), run(0, 0, 100));
 }
 
-// One batch, in the order of the branches, and each answer in its place.
+// One batch, in the order of the branches, and each prediction in its place.
 HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
   const Fixture f(device);
   const Tensor x = f.at("prompt", 1);
@@ -182,19 +182,19 @@ TEST(GuidanceNames, are_those_of_other_programs_too) {
                                      {"SkipLayerGuidance", "slg"}})
     EXPECT_EQ(find_guidance(name).name, method);
   EXPECT_THROW(find_guidance("sag"), UnsupportedError);
-  EXPECT_NE(test::complaint_of([] { find_guidance("cgf"); }).find("guidance 'cgf' is unknown; known: cfg, cfg_zero_star, apg"),
+  EXPECT_NE(test::complaint_of([] { find_guidance("cgf"); }).find("guidance 'cgf' is unknown, expected one of cfg, cfg_zero_star, apg"),
             std::string::npos);
 }
 
 TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   const auto complaint = [](Guidance g) { return test::complaint_of([&] { resolve(g); }); };
-  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, expected 0 … 1");
-  EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale nan is not a number");
+  EXPECT_EQ(complaint({.rescale = 1.1}), "UsageError: guidance: rescale is 1.1, expected a number from 0 to 1");
+  EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale is nan, expected a finite number");
   EXPECT_EQ(complaint({.lowest = 3, .highest = 2}),
-            "UsageError: guidance: interval 3 … 2, expected two noise levels of 0 or more, the lower first");
+            "UsageError: guidance: interval is 3 to 2, expected two sigmas of 0 or more, the lower first");
   EXPECT_EQ(complaint({.options = {{"start", 0.5}, {"stop", 0.4}}}), "UsageError: guidance 'cfg': start 0.5 is after stop 0.4");
   EXPECT_EQ(complaint({.options = {{"pag_scale", 1}}}),
-            "UsageError: guidance 'cfg' has no option 'pag_scale'; it has start, stop, space, threshold, threshold_most");
+            "UsageError: guidance 'cfg': option 'pag_scale' is unknown, expected one of start, stop, space, threshold, threshold_most");
   EXPECT_EQ(complaint({.method = &find_guidance("apg"), .options = {{"momentum", 2}}}),
             "UsageError: guidance 'apg': momentum is 2, expected -1 … 1");
   const auto parsed = [](const std::map<std::string, std::string>& given) {

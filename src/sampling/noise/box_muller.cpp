@@ -7,8 +7,8 @@
 namespace hearth::sampling {
 namespace {
 
-// ln, sin and cos of f32 with the polynomials of Stephen Moshier's Cephes library, which torch's vectorized normals use. Where a
-// product and a sum are one rounding there (std::fma) and where they are two has been found by comparing the bits of 2²⁰ draws.
+// ln, sin and cos of f32 with the polynomials of Stephen Moshier's Cephes library, which torch's vectorized normals use. Whether torch
+// rounds a product and a sum once (std::fma) or twice was determined by comparing the bits of 2²⁰ draws.
 float polynomial(float x, std::initializer_list<float> coefficients) {  // highest power first
   float y = 0;
   for (const float c : coefficients) y = std::fma(y, x, c);

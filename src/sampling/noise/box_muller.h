@@ -1,4 +1,4 @@
-// Two standard normal values from two uniforms (Box & Muller 1958), in f32 with the same bits on every machine.
+// Two standard normal values from two uniforms (Box & Muller 1958), in f32, bit-identical on every machine.
 #pragma once
 
 namespace hearth::sampling {
@@ -7,7 +7,7 @@ struct NormalPair {
   float cosine, sine;
 };
 
-// √(−2 ln u)·(cos angle, sin angle), 0 < u ≤ 1, 0 ≤ angle < 2π; ln, sin and cos as torch's vectorized normals have them.
+// √(−2 ln u)·(cos angle, sin angle), 0 < u ≤ 1, 0 ≤ angle < 2π; ln, sin and cos as in torch's vectorized normals.
 NormalPair box_muller(float u, float angle);
 
 }  // namespace hearth::sampling

@@ -18,14 +18,15 @@ void scale(std::span<float> values, double factor) {
   for (float& v : values) v *= float(factor);
 }
 
-// Times are f32 in the programs whose paths these are. NaN, infinities and equal times have no increment.
+// Times are f32 in the programs that define these paths. NaN, infinities and equal times have no increment.
 std::pair<double, double> ordered(double from, double to) {
   const double a = float(std::min(from, to)), b = float(std::max(from, to));
-  if (!(a < b) || !std::isfinite(b)) fail<UsageError>("noise: no path leads from noise level {} to {}", from, to);
+  if (!(a < b) || !std::isfinite(b))
+    fail<UsageError>("noise: no path from sigma {} to {}, expected two different finite values above 0", from, to);
   return {a, b};
 }
 
-// To six decimals, as Python's round does it: the nearest decimal number, ties by the exact binary value.
+// Rounds to six decimals, like Python's round: the nearest decimal number, ties by the exact binary value.
 double rounded(double t) {
   char text[400];
   const auto [end, error] = std::to_chars(text, text + sizeof text, t, std::chars_format::fixed, 6);
@@ -33,7 +34,7 @@ double rounded(double t) {
   return t;
 }
 
-constexpr size_t pool_size = 24;  // torchsde's for its trees
+constexpr size_t pool_size = 24;  // as in torchsde's trees
 
 BrownianTree torchsde_tree(uint64_t seed, double low, double high, size_t count, SeededNormals normals) {
   Values whole(count);
@@ -89,7 +90,7 @@ const Values& BrownianTree::left_of(const Interval& interval, double middle, con
 
 TorchsdePath::TorchsdePath(uint64_t seed, double low, double high, size_t count, SeededNormals normals)
     : low_(float(low)), high_(float(high)), tree_(torchsde_tree(seed, low_, high_, count, normals)) {
-  if (!(low_ < high_)) fail<UsageError>("noise: no path leads from noise level {} to {}", low, high);
+  if (!(low_ < high_)) fail<UsageError>("noise: no path from sigma {} to {}, expected two different finite values above 0", low, high);
 }
 
 void TorchsdePath::between(double from, double to, std::span<float> out) {
@@ -116,7 +117,7 @@ BrownianTree& OctavePath::octave(int exponent) {
 
 void OctavePath::between(double from, double to, std::span<float> out) {
   const auto [a, b] = ordered(from, to);
-  if (a <= 0) fail<UsageError>("noise: no path leads from noise level {} to {}", from, to);
+  if (a <= 0) fail<UsageError>("noise: no path from sigma {} to {}, expected two different finite values above 0", from, to);
   std::fill(out.begin(), out.end(), 0.0f);
   const int first = std::ilogb(a), last = std::ilogb(b);
   std::erase_if(octaves_, [&](const auto& o) { return o.first < first || o.first > last; });

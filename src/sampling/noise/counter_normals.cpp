@@ -13,7 +13,7 @@ std::array<uint32_t, 2> key_of(uint64_t seed) { return {uint32_t(seed), uint32_t
 
 }  // namespace
 
-void counter_normals(uint64_t seed, Place place, std::span<float> out) {
+void counter_normals(uint64_t seed, CounterPlace place, std::span<float> out) {
   for (size_t i = 0; i < out.size(); i += 4) {
     const auto words = philox4x32({uint32_t(i / 4), place.low, place.high, uint32_t(place.stream)}, key_of(seed));
     for (size_t pair = 0; pair < 2; ++pair) {

@@ -1,4 +1,4 @@
-// Noise of a run, as an explicit value: where its numbers come from, and how many draws have been made.
+// Noise of a run, as an explicit value: a source of random numbers and the count of draws made.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace hearth::sampling {
 
-// Draw number `position` (0 is the run's first noise), standard normal, shape [B, H, W, C], f32. The answer depends on nothing but the
-// arguments, except that a source may count on all draws of a run having one shape. (noise_sources.h has them.)
+// Draw number `position` (0 is the run's initial noise), standard normal, shape [B, H, W, C], f32. The result depends on the arguments
+// alone, except that a source may require all draws of a run to have one shape. (Sources are in noise_sources.h.)
 using NoiseDraws = std::function<Tensor(Backend& device, const Shape& shape, int64_t position)>;
 // (W(to) − W(from))/√|to − from| of a Brownian path W over noise levels σ/α (flow: σ): standard normal, [B, H, W, C], f32.
 using NoiseIncrements = std::function<Tensor(Backend& device, const Shape& shape, double from, double to)>;
@@ -19,9 +19,9 @@ using NoiseIncrements = std::function<Tensor(Backend& device, const Shape& shape
 class Noise {
  public:
   Noise() = default;
-  // Without increments there is no path: between() draws instead.
+  // Without increments there is no Brownian path: between() draws instead.
   explicit Noise(NoiseDraws draws, NoiseIncrements increments = {}) : draws_(std::move(draws)), increments_(std::move(increments)) {}
-  // Anything that answers with the next tensor.
+  // Any function that returns the next tensor.
   template <std::invocable<Backend&, const Shape&> F>
   requires(!std::same_as<std::remove_cvref_t<F>, Noise>) Noise(F next)
       : draws_([next = std::move(next), made = int64_t(0)](Backend& device, const Shape& shape, int64_t position) mutable {
@@ -32,13 +32,13 @@ class Noise {
 
   // The next draw.
   Tensor operator()(Backend& device, const Shape& shape) { return draws_(device, shape, position_++); }
-  // For SDE samplers: noise that belongs to the stretch between two levels, so that fewer or more steps follow the same path; without a
-  // path the next draw.
+  // For SDE samplers: noise of the interval between two levels, so that fewer or more steps follow the same path. Without a path, the next
+  // draw.
   Tensor between(Backend& device, const Shape& shape, double from, double to) {
     return increments_ ? increments_(device, shape, from, to) : (*this)(device, shape);
   }
 
-  // How many draws have been made; a run that is taken up again goes on from there.
+  // Number of draws made so far; a resumed run continues from there.
   int64_t position() const { return position_; }
   void seek(int64_t position) { position_ = position; }
 
@@ -58,7 +58,7 @@ enum class Generators { per_image, one };
 // PyTorch's CPU generator (torch_generator.h) for draws, hearth's own path per image (OctavePath) for increments.
 Noise torch_cpu_noise(uint64_t seed, Generators generators = Generators::per_image);
 
-// `first` [B, C, H, W] f32, then what `rest` draws, on the path of `rest`. ShapeError when another shape is asked for than that of `first`.
+// `first` [B, C, H, W] f32, then the draws of `rest`, on the path of `rest`. ShapeError if a requested shape differs from `first`.
 Noise noise_from(const Tensor& first, Noise rest);
 
 }  // namespace hearth::sampling

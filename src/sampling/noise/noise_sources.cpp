@@ -14,10 +14,10 @@
 namespace hearth::sampling {
 namespace {
 
-// [B, H, W, C] of values that `fill(k, out)` gives in the order of [C, H, W] for image k; of the whole batch at once (k = 0) with one
-// generator for all.
+// [B, H, W, C] of values that `fill(k, out)` writes in the order of [C, H, W] for image k, or for the whole batch at once (k = 0) with a
+// single generator.
 template <class Fill> Tensor filled(Backend& device, const Shape& shape, Generators generators, Fill fill) {
-  if (shape.rank() != 4) fail<ShapeError>("noise: shape {}, expected [B, H, W, C]", shape);
+  if (shape.rank() != 4) fail<ShapeError>("noise: shape is {}, expected [B, H, W, C]", shape);
   const Shape order{shape[0], shape[3], shape[1], shape[2]};
   return ops::to_channels_last(written_on_host(device, order, DType::f32, [&](Tensor& y) {
     const std::span values(y.data<float>(), size_t(y.numel()));
@@ -30,7 +30,7 @@ Shape of_encoding(const Shape& shape, Generators generators) {
   return {generators == Generators::one ? 1 : shape[0], shape[1], shape[2], shape[3]};
 }
 
-// slerp of one image [H, columns]: its columns are the vectors that angles are taken between.
+// Spherical interpolation of one image [H, columns]: angles are taken between its columns.
 void along_circle(float* y, const float* a, const float* z, int64_t H, int64_t columns, double strength) {
   std::vector<double> cosines(static_cast<size_t>(columns));
   double mean = 0;
@@ -53,7 +53,7 @@ void along_circle(float* y, const float* a, const float* z, int64_t H, int64_t c
   }
 }
 
-// Of each image [H, W, C] by itself: the columns of a channel.
+// The same for each image [H, W, C] by itself: the vectors are the columns of a channel.
 Tensor along_circle(const Tensor& low, const Tensor& high, double strength) {
   const int64_t B = low.size(0), H = low.size(1), columns = low.size(2) * low.size(3);
   const auto each = [=](float* y, const float* a, const float* z) {
@@ -62,7 +62,7 @@ Tensor along_circle(const Tensor& low, const Tensor& high, double strength) {
   return on_host(low.shape(), each, low, high);
 }
 
-// Generators that go on from draw to draw; a draw further back begins anew.
+// Generators that continue from draw to draw; an earlier draw restarts them.
 class TorchDraws {
  public:
   TorchDraws(uint64_t seed, Generators generators, EncodingDraws encodings, uint64_t apart)
@@ -123,7 +123,7 @@ Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws e
 
 NoiseDraws torch_indexed_draws(uint64_t seed, int64_t first_image) {
   return [=](Backend& device, const Shape& shape, int64_t position) {
-    if (position != 0) fail<UsageError>("noise: noise by batch index has one draw only, number {} asked for", position);
+    if (position != 0) fail<UsageError>("noise: noise by batch index has only draw 0, draw {} was requested", position);
     TorchGenerator generator(seed);
     bool skipped = false;
     return filled(device, shape, Generators::per_image, [&](size_t, std::span<float> out) {
@@ -171,7 +171,7 @@ NoiseDraws first_replaced(NoiseDraws first, NoiseDraws draws) {
 NoiseDraws given_draw(const Tensor& given) {
   return [given](Backend&, const Shape& shape, int64_t) {
     if (given.rank() != 4 || shape != Shape{given.size(0), given.size(2), given.size(3), given.size(1)})
-      fail<ShapeError>("noise: the given noise is {}, expected {}", given.shape(), Shape{shape[0], shape[3], shape[1], shape[2]});
+      fail<ShapeError>("noise: the given noise has shape {}, expected {}", given.shape(), Shape{shape[0], shape[3], shape[1], shape[2]});
     return ops::to_channels_last(given);
   };
 }

@@ -52,7 +52,7 @@ HOST_TEST(NvNoise, equals_the_formula_and_is_drawn_image_by_image) {
       const Values all = channels_first(nv_draws(seed)(device, {1, 64, 64, 4}, draw));
       Values some(all.begin(), all.begin() + 32);
       for (size_t i = 32; i < all.size(); i += 1021) some.push_back(all[i]);
-      // observed 0; the C library's log and sin have a say here
+      // observed 0; depends on the C library's log and sin
       EXPECT_LE(test::max_difference(some, golden.values("nv|" + std::to_string(seed) + "|" + std::to_string(draw))), 5e-7);
     }
   const Tensor batch = nv_draws(41)(device, {2, 3, 5, 4}, 3);
@@ -152,7 +152,7 @@ HOST_TEST(OctaveNoise, equals_its_definition) {
   }
 }
 
-// What one run draws in two steps, another draws in one; and neither depends on what was asked before.
+// The noise of two steps adds up to that of one long step, and neither depends on earlier requests.
 HOST_TEST(BrownianNoise, is_one_path_for_any_number_of_steps) {
   const Shape shape{2, 3, 5, 4};
   for (const bool own : {true, false}) {
@@ -183,7 +183,7 @@ HOST_TEST(BrownianNoise, a_batch_of_n_equals_n_singles_bit_for_bit) {
   }
 }
 
-// Levels are f32 to a path, as they are to k-diffusion.
+// A path rounds noise levels to f32, as k-diffusion does.
 TEST(BrownianPath, rounds_levels_to_f32) {
   Values exact(4), near(4);
   OctavePath(1, 4).between(float(12.3), float(4.7), exact), OctavePath(1, 4).between(12.3, 4.7, near);
@@ -192,7 +192,7 @@ TEST(BrownianPath, rounds_levels_to_f32) {
   EXPECT_EQ(exact, near);
 }
 
-// 20 000 values on neighboring stretches, within octaves and across them: mean 0, variance 1, no correlation. Four standard
+// 20 000 values on neighboring intervals, within octaves and across them: mean 0, variance 1, no correlation. Four standard
 // deviations of the estimates are 0.028 and 0.04.
 TEST(OctavePath, is_standard_normal_and_independent_on_stretches_side_by_side) {
   OctavePath path(1, 20000);

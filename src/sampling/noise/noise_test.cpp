@@ -31,7 +31,7 @@ Values every_41st(const Values& values) {
   return out;
 }
 
-// Draws of 1 … 16 384 values under four seeds, one of them above 2³², one negative in PyTorch's spelling.
+// Draws of 1 … 16 384 values under four seeds, one of them above 2³², one negative as PyTorch accepts it.
 HOST_TEST(TorchNoise, draws_equal_torch) {
   const test::Golden golden(__FILE__, "noise", device);
   int uniforms = 0, draws = 0;
@@ -51,7 +51,7 @@ HOST_TEST(TorchNoise, draws_equal_torch) {
       EXPECT_EQ(values, wanted);
       ++draws;
     } else {
-      EXPECT_LE(test::max_difference(values, wanted), 2e-7);  // observed 0; the C library's log1p and cos have a say here
+      EXPECT_LE(test::max_difference(values, wanted), 2e-7);  // observed 0; depends on the C library's log1p and cos
       ++draws;
     }
   }
@@ -59,7 +59,7 @@ HOST_TEST(TorchNoise, draws_equal_torch) {
   EXPECT_EQ(draws, 4 * 25);
 }
 
-// Fewer than 16 values come in pairs; the second of the last pair is kept for the next short draw, across a long one.
+// Fewer than 16 values are drawn in pairs; the second of the last pair is kept for the next short draw, even across a long one.
 HOST_TEST(TorchNoise, short_draws_leave_a_value_for_the_next) {
   const test::Golden golden(__FILE__, "noise", device);
   TorchGenerator generator(7);
@@ -70,7 +70,7 @@ HOST_TEST(TorchNoise, short_draws_leave_a_value_for_the_next) {
   }
 }
 
-// Numbers of PyTorch that are published in forums and documents, seed 0.
+// Values of PyTorch with seed 0 that appear in forums and documents.
 TEST(TorchGenerator, known_first_values) {
   TorchGenerator a(0), b(0);
   const Values three = normals(a, 6), twenty = normals(b, 20);
@@ -130,7 +130,7 @@ HOST_TEST(GivenNoise, of_another_shape_is_refused_with_both_shapes) {
   try {
     noise(device, {1, 3, 2, 4});
     FAIL();
-  } catch (const ShapeError& e) { EXPECT_STREQ(e.what(), "noise: the given noise is [1, 4, 2, 3], expected [1, 4, 3, 2]"); }
+  } catch (const ShapeError& e) { EXPECT_STREQ(e.what(), "noise: the given noise has shape [1, 4, 2, 3], expected [1, 4, 3, 2]"); }
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ void append_words(std::vector<uint32_t>& words, uint64_t value) {  // low word f
   if (value >> 32) words.push_back(uint32_t(value >> 32));
 }
 
-// Each word is stirred with a constant that moves on at every use.
+// Each word is mixed with a constant that changes at every use.
 class Stirrer {
  public:
   Stirrer(uint32_t start, uint32_t multiplier) : constant_(start), multiplier_(multiplier) {}

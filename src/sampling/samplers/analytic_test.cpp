@@ -35,8 +35,8 @@ struct Golden {
 
 constexpr double none = -1;
 
-// From σ_max along Karras' ten σ, and from 1 along ten of shift 3, to 0. Values computed from the definitions in f64; those of the twelve
-// samplers that k-diffusion 0.1.1 has were run there.
+// From σ_max along Karras' ten σ, and from 1 along ten of shift 3, to 0. Values were computed from the definitions in f64; those of the
+// twelve samplers in k-diffusion 0.1.1 were computed with it.
 const Golden goldens[] = {
     {"euler", 0.842572, 0.833024, 10},
     {"euler_ancestral", 0.842572, 0.833024, 10},
@@ -88,10 +88,10 @@ TEST(Analytic, golden_trajectories) {
 
 // Samplers whose deterministic form does not follow the probability-flow ODE.
 const std::set<std::string_view> off_the_ode{"lcm", "ddpm", "er_sde", "scm"};
-// Samplers whose fresh noise has no option.
+// Samplers whose step noise has no option.
 const std::set<std::string_view> always_noisy{"cogvideox_dpm", "sa_solver_vp"};
 
-// Doubling the steps divides the error by 2 to the power of the order that the table states.
+// Doubling the steps divides the error by 2 to the power of the order in the table.
 TEST(Analytic, orders_of_convergence) {
   for (const Sampler& s : samplers()) {
     if (off_the_ode.contains(s.name) || always_noisy.contains(s.name) || s.ends_itself || s.name == "plms") continue;
@@ -110,13 +110,13 @@ TEST(Analytic, orders_of_convergence) {
       const bool flowing = path.family == Family::flow;
       if (flowing && s.name == "heunpp2") continue;  // two terms of its error cancel there at about 100 steps
       EXPECT_GT(std::log2(gain), s.order - 0.3) << s.name << (flowing ? ", flow" : "");
-      // Correctors add one order; on the flow path, smooth at both ends, many are better than they promise.
+      // Correctors add one order; on the flow path, smooth at both ends, many are better than their order.
       if (!flowing) { EXPECT_LT(std::log2(gain), s.order + 1.5) << s.name; }
     }
   }
 }
 
-// The variance of x at the end, x being what the start and every draw add to it: start²·(1 + σ₀²) + Σ draw². One run finds all of them:
+// The variance of x at the end as the sum of the contributions of start and draws: start²·(1 + σ₀²) + Σ draw². One run finds all of them:
 // value 0 has the start and no noise, value k + 1 draw k alone.
 double variance(const Sampler& s, const Schedule& schedule, const Options& options = {}) {
   const auto device = test::make_test_backend("reference");
@@ -135,11 +135,11 @@ double variance(const Sampler& s, const Schedule& schedule, const Options& optio
   return sum;
 }
 
-// Data of variance 1 comes out with variance 1 plus the noise that is left, ever nearer with more steps: the size of the fresh noise fits
-// what the deterministic part takes away.
+// Data of variance 1 ends with variance 1 plus the remaining noise, more closely with more steps: the step noise matches what the
+// deterministic part removes.
 TEST(Analytic, fresh_noise_keeps_the_variance) {
-  // lcm makes data anew at each step; restart is not a process that keeps it. On flow paths res_multistep and res_2s split as ComfyUI does,
-  // which is the exploding form.
+  // lcm generates new data at each step; restart is not a process that preserves the variance. On flow paths res_multistep and res_2s split
+  // as in ComfyUI, which is the exploding form.
   for (const Sampler& s : samplers()) {
     if (s.draws != Draws::always || s.name == "lcm" || s.name == "scm" || s.name == "restart") continue;
     for (const Path& path : {exploding_path(), flow_path()}) {
@@ -156,7 +156,7 @@ TEST(Analytic, fresh_noise_keeps_the_variance) {
   }
 }
 
-// A noise of fixed values, which every sampler meets alike.
+// Noise of fixed values, the same for every sampler.
 Noise some_noise() {
   return [k = 0](Backend& d, const Shape& shape) mutable {
     std::vector<double> values;
@@ -178,7 +178,7 @@ bool alike(const std::vector<double>& a, const std::vector<double>& b, double li
   return true;
 }
 
-// No name runs another's algorithm: of all names, on one schedule with one noise, only these groups come out alike.
+// No two names run the same algorithm: of all names, on one schedule with one noise, only these groups give equal results.
 TEST(Analytic, no_two_samplers_are_one) {
   const std::vector<std::set<std::string_view>> same{
       {"euler", "ddim", "tcd"},     // DDIM is Euler's method in σ/α; TCD without eta is DDIM
@@ -213,7 +213,7 @@ TEST(Analytic, no_two_samplers_are_one) {
   check(same_without_noise, without_noise);
 }
 
-// Without noise a stochastic sampler is its deterministic sister bit for bit.
+// Without noise a stochastic sampler is bit-identical to its deterministic counterpart.
 TEST(Analytic, eta_0_is_the_ode_form_bit_for_bit) {
   const std::pair<const char*, const char*> pairs[] = {{"euler_ancestral", "euler"},
                                                        {"euler_ancestral_cfg_pp", "euler_cfg_pp"},
@@ -226,7 +226,7 @@ TEST(Analytic, eta_0_is_the_ode_form_bit_for_bit) {
     EXPECT_EQ(on_mixture(find_sampler(noisy), karras(12), {{"eta", 0}}), on_mixture(find_sampler(quiet), karras(12), {})) << noisy;
 }
 
-// In one step to σ = 0 most samplers answer x̂₀; those that cannot go in one step say so.
+// In one step to σ = 0 most samplers return x̂₀; those that do not support a single step fail.
 TEST(Analytic, one_step_and_other_few) {
   const auto device = test::make_test_backend("reference");
   for (const Schedule& all : {karras(3), flow(3)}) {
@@ -253,7 +253,7 @@ TEST(Analytic, one_step_and_other_few) {
   }
 }
 
-// On the way back up x shrinks with the share of the image. Without noise: the exact solution between the jumps, to Heun's error.
+// During a restart x is scaled with the share of the image. Without noise: the exact solution between the jumps, to Heun's error.
 TEST(Restart, on_flow_paths_scales_what_it_takes_back_up) {
   const auto device = test::make_test_backend("reference");
   const Sampler& restart = find_sampler("restart");
@@ -272,7 +272,7 @@ TEST(Restart, on_flow_paths_scales_what_it_takes_back_up) {
   Noise nothing = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
   const double x = values_of(sample(restart, gaussian(), wide(*device, {1}), schedule, nothing))[0];
   EXPECT_EQ(jumps, 2);
-  EXPECT_NEAR(x / wanted, 1, 0.02);  // without the scaling several times as much
+  EXPECT_NEAR(x / wanted, 1, 0.02);  // several times as much without the scaling
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace hearth::sampling {
 namespace {
 
-// CogVideoX (Yang et al. 2024, arXiv 2408.06072): the stochastic form of DPM-Solver++ of second order; at first and at the end of the
-// timesteps of first. Of the two draws of a step of second order the first is thrown away, as diffusers' CogVideoXDPMScheduler does.
+// CogVideoX (Yang et al. 2024, arXiv 2408.06072): the stochastic form of DPM-Solver++ of second order, with steps of first order at both
+// ends of the timesteps. A step of second order draws twice and discards the first draw, as diffusers' CogVideoXDPMScheduler does.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;

@@ -8,15 +8,15 @@ namespace {
 
 // Song, Meng & Ermon 2020 (arXiv 2010.02502), equations 12 and 16:
 //   x' = α'·x̂₀ + √(σ'² − s²)·ε + s·noise,  s = eta·(σ'/σ)·√(1 − α²/α'²)
-// CFG++ (Chung et al. 2024, arXiv 2406.08070): ε is that of the estimate without prompt. Where x̂₀ is clipped, ε stays that of the x̂₀
-// which was not.
+// CFG++ (Chung et al. 2024, arXiv 2406.08070): ε is that of the unconditional estimate. If x̂₀ is clipped, ε remains that of the
+// unclipped x̂₀.
 void step_of(State& s, const Run& run, bool cfg_pp) {
   const auto& [at, from, to] = run.step(s);
   const double ratio = from.alpha / to.alpha;
   const double fresh = run.option("eta") * to.sigma / from.sigma * std::sqrt(std::max(0.0, 1 - ratio * ratio));
   const double kept = std::sqrt(std::max(0.0, to.sigma * to.sigma - fresh * fresh));
   const Estimate e = run.denoise(s.x, at);
-  if (cfg_pp || run.schedule.bounds_estimates()) {  // ε stays that of the x̂₀ that was not clipped
+  if (cfg_pp || run.schedule.bounds_estimates()) {  // ε remains that of the unclipped x̂₀
     const Tensor noise_part = towards(s.x, cfg_pp ? e.unconditional : e.x0, from, 0, kept);
     s.x = combine({noise_part, bounded(e.x0, run.schedule)}, {1, to.alpha});
   } else {
@@ -43,7 +43,7 @@ std::vector<Sampler> ddim_rows() {
            .step = step},
           {.name = "ddim_cfg_pp",
            .aliases = {"DDIM CFG++", "ddim_cfgpp"},
-           .summary = "DDIM with CFG++; guidance is divided by 12.5, so that 12.5 is all of it",
+           .summary = "DDIM with CFG++; guidance scale is divided by 12.5",
            .draws = Draws::on_request,
            .options = noise_options(0),
            .guidance_factor = 1 / 12.5,

@@ -12,14 +12,14 @@ void step(State& s, const Run& run) {
   const Tensor x0 = run.denoise(s.x, at).x0;
   const double ratio = to.sigma * from.alpha / (to.alpha * from.sigma), keep = ratio * to.sigma / from.sigma;
   s.x = combine({s.x, x0}, {keep, to.alpha - from.alpha * keep});
-  // Wuerstchen's last level has noise left, to which none is added.
+  // Wuerstchen's last level still has noise, and no step noise is added there.
   if (run.schedule.scheduler == SchedulerClass::wuerstchen && run.last(s)) return;
   double fresh = to.sigma * std::sqrt(1 - ratio * ratio);
-  if (run.option("variance_type") == 2) {  // that of q(x|x') instead, at every time but 0
+  if (run.option("variance_type") == 2) {  // the variance of q(x|x') instead, at every time except 0
     const auto variance = [](const Level& level) { return 1 + level.sigma * level.sigma / (level.alpha * level.alpha); };
     fresh = at.timestep > 0 ? to.alpha * std::sqrt(variance(to) * (1 - variance(to) / variance(from))) : 0;
   }
-  if (fresh == 0 && !run.last(s)) run.noise(s.x.backend(), s.x.shape());  // between levels that are clamped alike; drawn all the same
+  if (fresh == 0 && !run.last(s)) run.noise(s.x.backend(), s.x.shape());  // between levels clamped to the same value; still draws
   s.x = run.add_noise(s.x, fresh * run.option("s_noise"));
 }
 
@@ -28,11 +28,11 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> ddpm_rows() {
   return {{.name = "ddpm",
            .aliases = {"DDPM"},
-           .summary = "ancestral sampling of DDPM",
+           .summary = "DDPM's ancestral sampling",
            .draws = Draws::always,
-           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
+           .options = {{.name = "s_noise", .summary = "factor of the step noise", .standard = 1},
                        {.name = "variance_type",
-                        .summary = "of the fresh noise: the least or the most that fits",
+                        .summary = "of the step noise: the smallest or the largest that is consistent",
                         .most = 2,
                         .whole = true,
                         .choices = {ddpm_variances[0], ddpm_variances[1], ddpm_variances[2]}}},

@@ -5,14 +5,14 @@
 namespace hearth::sampling {
 namespace {
 
-// The times of a variance-preserving diffusion, σ from 0.002 to 80: ln ᾱ(t) = −t²·rise/2 − t·start.
+// Times of a variance-preserving diffusion, σ from 0.002 to 80: ln ᾱ(t) = −t²·rise/2 − t·start.
 constexpr double eps = 1e-3;
 const double low = std::log(0.002 * 0.002 + 1), high = std::log(80.0 * 80.0 + 1);
 const double rise = 2 * (low / eps - high) / (eps - 1), start = high - rise / 2;
 
 double time_of(double sigma) { return (std::sqrt(start * start + 2 * rise * std::log(sigma * sigma + 1)) - start) / rise; }
 
-// −½·(ln ᾱ)'/√(ᾱ(1 − ᾱ)) = dσ/dt, by which slopes are integrated over time.
+// −½·(ln ᾱ)'/√(ᾱ(1 − ᾱ)) = dσ/dt, with which slopes are integrated over time.
 double speed(double t) {
   const double alpha_bar = std::exp(-t * t * rise / 2 - t * start);
   return (t * rise + start) / 2 / std::sqrt(alpha_bar * (1 - alpha_bar));
@@ -54,9 +54,10 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> deis_rows() {
   return {{.name = "deis",
            .aliases = {"DEIS", "k_deis"},
-           .summary = "DEIS: a polynomial through the last slopes, in time",
+           .summary = "DEIS: polynomial in time through the last slopes",
            .order = 3,
-           .options = {{.name = "max_order", .summary = "slopes that a step goes by", .standard = 3, .least = 1, .most = 4, .whole = true}},
+           .options =
+               {{.name = "max_order", .summary = "number of slopes that a step uses", .standard = 3, .least = 1, .most = 4, .whole = true}},
            .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step}};

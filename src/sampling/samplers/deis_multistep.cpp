@@ -7,7 +7,7 @@
 namespace hearth::sampling {
 namespace {
 
-// ∫ over ρ from 0 to t of the polynomial in ln ρ that is 1 at nodes[j] and 0 at the others, of up to three nodes.
+// ∫ over ρ from 0 to t of the polynomial in ln ρ that is 1 at nodes[j] and 0 at the others, for up to three nodes.
 double integral(double t, const std::vector<double>& nodes, size_t j) {
   if (t == 0) return 0;
   const double l = std::log(t);
@@ -20,7 +20,7 @@ double integral(double t, const std::vector<double>& nodes, size_t j) {
 }
 
 // Zhang & Chen 2022 (arXiv 2204.13902), log-ρ DEIS, as diffusers' DEISMultistepScheduler: with ρ = σ/α
-//   x'/α' = x/α + Σ ∫ Lagrange polynomial in ln ρ · noise told.  History: the noise told, newest first.
+//   x'/α' = x/α + Σ ∫ Lagrange polynomial in ln ρ · estimated noise.  History: the estimated noise, newest first.
 void step(State& s, const Run& run) {
   const auto& steps = run.schedule.steps;
   const size_t i = size_t(s.step), left = steps.size() - i;
@@ -51,10 +51,10 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> deis_multistep_rows() {
   return {{.name = "deis_multistep",
-           .summary = "DEIS in ln(sigma/alpha), as diffusers' class has it",
+           .summary = "DEIS in ln(sigma/alpha), as in diffusers",
            .order = 2,
            .options = {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::deis,
            .step = step,
            .prepare = finite_start}};

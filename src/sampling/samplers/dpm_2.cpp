@@ -7,7 +7,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Lu et al. 2022 (arXiv 2206.00927), DPM-Solver-2 as k-diffusion has it: the slope at the middle of the step in ln σ.
+// Lu et al. 2022 (arXiv 2206.00927), DPM-Solver-2 as in k-diffusion: the slope at the middle of the step in ln σ.
 Tensor midpoint_step(const State& s, const Run& run, const Level& at, double to) {
   const Tensor d = slope(s.x, run.denoise(s.x, at).x0, at.sigma);
   if (to == 0) return combine({s.x, d}, {1, to - at.sigma});
@@ -33,7 +33,7 @@ void ancestral_step(State& s, const Run& run) {
 std::vector<Sampler> dpm_2_rows() {
   return {{.name = "dpm_2",
            .aliases = {"DPM2", "k_dpm_2", "kdpm_2"},
-           .summary = "DPM-Solver-2: the slope at the middle of the step",
+           .summary = "DPM-Solver-2: slope at the middle of the step",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::on_request,
@@ -45,7 +45,7 @@ std::vector<Sampler> dpm_2_rows() {
            .step = step},
           {.name = "dpm_2_ancestral",
            .aliases = {"DPM2 a", "k_dpm_2_a", "k_dpm_2_ancestral", "kdpm_2_a"},
-           .summary = "DPM-Solver-2 with fresh noise at each step",
+           .summary = "DPM-Solver-2 with noise at each step",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::always,

@@ -27,7 +27,7 @@ struct Solver {
     const double move = -std::exp(-t_next) * std::expm1(t_next - t), extra = move / (2 * r);
     return combine({x, eps_0, eps_1}, {1, move - extra, extra});
   }
-  // eps_1 at a third of the step, from which ε at two thirds is found.
+  // eps_1 at a third of the step, from which ε at two thirds is computed.
   Tensor third(const Tensor& x, double t, double t_next, const Tensor& eps_0, const Tensor& eps_1) const {
     const double h = t_next - t, r_1 = 1 / 3., r_2 = 2 / 3., t_2 = t + r_2 * h;
     const double move = -std::exp(-t_2) * std::expm1(r_2 * h);
@@ -38,7 +38,7 @@ struct Solver {
   }
 };
 
-// The noise of a step from t to t_next: where the deterministic part ends, and the size of the fresh part.
+// The noise of a step from t to t_next: the end of the deterministic part, and the standard deviation of the step noise.
 std::pair<double, double> split_of(double t, double t_next, double t_end, double eta) {
   if (eta == 0) return {t_next, 0};
   const double sigma_next = std::exp(-t_next);
@@ -50,18 +50,18 @@ Tensor add_noise(const Run& run, const Tensor& x, double size, double t, double 
   return run.add_noise_between(x, run.option("s_noise") * size, std::exp(-t), std::exp(-t_next));
 }
 
-// The ends of the way: those that the schedule states, or its first σ and the last that is not 0.
+// The ends of the run: those that the schedule states, or its first σ and the last above 0.
 std::pair<double, double> ends(const Schedule& schedule, std::string_view name) {
   if (schedule.ends) return {schedule.ends->from, schedule.ends->to};
   const double first = schedule.steps.front().from.sigma;
   const Step& last = schedule.steps.back();
   const double least = last.to.sigma > 0 ? last.to.sigma : last.from.sigma;
-  if (!(least < first)) fail<UsageError>("sampler '{}': {} step, expected at least 2", name, schedule.steps.size());
+  if (!(least < first)) fail<UsageError>("sampler '{}': got {} step, expected at least 2", name, schedule.steps.size());
   return {first, least};
 }
 
-// As many network calls as the schedule has steps: intervals of equal length in t with steps of order 3, the last ones of order 2 and 1
-// or of what is left. Ends at the last σ that is not 0.
+// As many denoiser calls as the schedule has steps: intervals of equal length in t with steps of order 3, the last ones of order 2 and 1
+// or of the remaining order. Ends at the last σ above 0.
 Schedule fast_plan(const Schedule& schedule, const Options&) {
   const auto [first, least] = ends(schedule, "dpm_fast");
   const int64_t n = schedule.ends ? schedule.ends->steps : int64_t(schedule.steps.size()), m = n / 3 + 1;
@@ -97,7 +97,7 @@ void fast_step(State& s, const Run& run) {
 
 // Step sizes by a PID controller on the difference of two orders (Jolicoeur-Martineau et al. 2021, arXiv 2105.14080, with a third
 // term). Each step is one attempt. Memory: t, the step size, the last three 1/error; history: the lower order's result of the last
-// step that was accepted. The error is that of the whole batch.
+// accepted step. The error is that of the whole batch.
 enum { at_time, step_size, errors };
 
 void adaptive_step(State& s, const Run& run) {
@@ -144,7 +144,7 @@ std::vector<Option> adaptive_options() {
       {.name = "pcoeff", .summary = "proportional term of the step control", .standard = 0},
       {.name = "icoeff", .summary = "integral term", .standard = 1},
       {.name = "dcoeff", .summary = "differential term", .standard = 0},
-      {.name = "accept_safety", .summary = "an attempt counts whose step would not shrink below this", .standard = 0.81, .most = 1}};
+      {.name = "accept_safety", .summary = "an attempt is accepted if its step factor is at least this", .standard = 0.81, .most = 1}};
   for (Option& o : noise_options(0)) all.push_back(o);
   return all;
 }
@@ -166,7 +166,7 @@ std::vector<Sampler> dpm_solver_rows() {
            .prepare = fast_plan},
           {.name = "dpm_adaptive",
            .aliases = {"DPM adaptive", "k_dpm_ad", "k_dpm_adaptive"},
-           .summary = "DPM-Solver with steps by estimated error; of the schedule only its ends count",
+           .summary = "DPM-Solver with adaptive steps; uses only the ends of the schedule",
            .order = 3,
            .calls = "3 per attempt",
            .draws = Draws::on_request,

@@ -24,11 +24,11 @@ void step(State& s, const Run& run) {
   const Tensor m = dpm_estimate(algorithm, s.x, run.denoise(s.x, at).x0, at);
   int order = order_of(s, run);
   const double h = lambda(to) - lambda(from);
-  // rₖ = hₖ/h with the lengths of the steps before.
+  // rₖ = hₖ/h with the lengths of the previous steps.
   double r0 = 0, r1 = 0;
   if (order > 1) r0 = (lambda(from) - lambda(run.schedule.steps[size_t(s.step) - 1].from)) / h;
   if (order > 2) r1 = (lambda(run.schedule.steps[size_t(s.step) - 1].from) - lambda(run.schedule.steps[size_t(s.step) - 2].from)) / h;
-  if (order > 1 && r0 == 0) order = 1;  // a step of no length tells no slope; the reference divides by zero
+  if (order > 1 && r0 == 0) order = 1;  // a step of zero length has no slope; the reference divides by zero
   const DpmWeights w = dpm_weights(algorithm, order == 3 ? DpmSolverType::heun : dpm_solver_type(run), order, from, to);
   if (order == 1) {
     s.x = combine({s.x, m}, {w.x, w.d0});
@@ -47,9 +47,9 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> dpm_solver_multistep_rows() {
   std::vector<Option> options = dpm_options(true);
-  options.push_back({.name = "euler_at_final", .summary = "the last step is of first order", .most = 1, .whole = true});
+  options.push_back({.name = "euler_at_final", .summary = "make the last step of first order", .most = 1, .whole = true});
   return {{.name = "dpm_solver_multistep",
-           .summary = "DPM-Solver, multistep, in all its forms",
+           .summary = "DPM-Solver, multistep, all variants",
            .order = 2,
            .draws = Draws::on_request,
            .options = options,

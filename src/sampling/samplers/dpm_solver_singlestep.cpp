@@ -6,7 +6,7 @@
 namespace hearth::sampling {
 namespace {
 
-// 1, 2, … order, again and again; where n is no multiple, or the last step has to be of first order, lower ones at the end.
+// 1, 2, … order, repeated; if n is not a multiple, or the last step must be of first order, the last orders are lower.
 std::vector<int> orders(int n, int order, bool lower_final, bool without_noise) {
   std::vector<int> all;
   const int rest = n % order;
@@ -18,9 +18,9 @@ std::vector<int> orders(int n, int order, bool lower_final, bool without_noise) 
   return all;
 }
 
-// Lu et al. 2022 (arXiv 2206.00927), singlestep, as diffusers' DPMSolverSinglestepScheduler deals the steps out: a group of `order` steps,
-// each from the group's start over the estimates that the group has by then. A run begun on the way has the orders of the whole run's
-// steps, lowered where estimates lack. History: those, newest first, then the start.
+// Lu et al. 2022 (arXiv 2206.00927), singlestep, divided into steps like diffusers' DPMSolverSinglestepScheduler: a group of `order` steps,
+// each from the group's start with the estimates that the group has so far. A run that starts from an image has the orders of the whole
+// run's steps, lowered if estimates are missing. History: the estimates, newest first, then the start.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const DpmAlgorithm algorithm = dpm_algorithm(run);
@@ -37,7 +37,7 @@ void step(State& s, const Run& run) {
   const size_t i = size_t(s.step);
   const Level& base = steps[i - size_t(order - 1)].from;
   const DpmSolverType type = dpm_solver_type(run);
-  // Order 3 with midpoint weighs the slope from the start to the newest estimate as `heun` does.
+  // With order 3, midpoint weights the slope from the start to the newest estimate as `heun` does.
   const DpmWeights w = dpm_weights(algorithm, type, order, base, to);
   const double h = lambda(to) - lambda(base), r0 = (lambda(from) - lambda(base)) / h;
   if (order == 1) {

@@ -5,19 +5,19 @@
 namespace hearth::sampling {
 namespace {
 
-// λ' − λ, and on flow paths, as in ComfyUI, that of −ln σ.
+// λ' − λ, or on flow paths, as in ComfyUI, the difference of −ln σ.
 double length(const Run& run, const Level& from, const Level& to) {
   return run.schedule.path.family == Family::flow ? std::log(from.sigma) - std::log(to.sigma) : lambda(to) - lambda(from);
 }
 
 // Lu et al. 2022 (arXiv 2211.01095), DPM-Solver++(2M), Algorithm 2. With λ = ln(α/σ), h = λ' − λ and r = h_last/h:
-//   x' = (σ'/σ)·x − α'·(e⁻ʰ − 1)·D,  D = (1 + 1/(2r))·x̂₀ − 1/(2r)·x̂₀_last; at first, and where asked at last, D = x̂₀
+//   x' = (σ'/σ)·x − α'·(e⁻ʰ − 1)·D,  D = (1 + 1/(2r))·x̂₀ − 1/(2r)·x̂₀_last; D = x̂₀ in the first step, and optionally in the last
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
-  const double h = length(run, from, to);  // infinite where σ' is 0
+  const double h = length(run, from, to);  // infinite if σ' is 0
   const double keep = to.sigma / from.sigma, move = -(run.schedule.path.family == Family::flow ? 1 : to.alpha) * std::expm1(-h);
-  // A step of no length (more steps than timesteps to spread them over) tells no slope; the reference divides by zero there.
+  // A step of zero length (more steps than timesteps to distribute them over) has no slope; the reference divides by zero there.
   if (s.history.empty() || s.memory[0] == 0 || to.sigma == 0 || (run.schedule.first_order_last && run.last(s))) {
     s.x = combine({s.x, x0}, {keep, move});
   } else {
@@ -28,7 +28,7 @@ void step(State& s, const Run& run) {
   s.memory = {h};
 }
 
-// The variant of stable-diffusion.cpp: the step's length in the weight of x̂₀ is the mean of the last two, and r ≥ 1.
+// The variant of stable-diffusion.cpp: the step length in the weight of x̂₀ is the mean of the last two, and r ≥ 1.
 void v2_step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -43,7 +43,7 @@ void v2_step(State& s, const Run& run) {
   s.memory = {h};
 }
 
-// CFG++ (Chung et al. 2024, arXiv 2406.08070): the noise that x keeps is that of the estimate without prompt.
+// CFG++ (Chung et al. 2024, arXiv 2406.08070): the noise kept in x is that of the unconditional estimate.
 //   x' = x̂₀ − e⁻ʰ·u − (e⁻ʰ − 1)/(2r)·(x̂₀ − u_last) + e⁻ʰ·x
 void cfg_pp_step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
@@ -64,7 +64,7 @@ void cfg_pp_step(State& s, const Run& run) {
 std::vector<Sampler> dpmpp_2m_rows() {
   return {{.name = "dpmpp_2m",
            .aliases = {"DPM++ 2M", "k_dpmpp_2m"},
-           .summary = "DPM-Solver++ of second order, multistep",
+           .summary = "DPM-Solver++, second order, multistep",
            .order = 2,
            .schedule = "karras",
            .programs = {.comfyui = true, .a1111 = true},

@@ -11,7 +11,7 @@ enum Solver { midpoint, heun };
 
 // DPM-Solver++ multistep on the SDE (Lu et al. 2022, arXiv 2211.01095, and Katherine Crowson's form with eta). With h the step in λ
 // and g = h·(1 + eta):
-//   x' = (σ'/σ)·e^(−h·eta)·x + α'·(1 − e⁻ᵍ)·x̂₀ + α'·(the slopes' part) + σ'·√(1 − e^(−2h·eta))·noise
+//   x' = (σ'/σ)·e^(−h·eta)·x + α'·(1 − e⁻ᵍ)·x̂₀ + α'·(terms of the slopes) + σ'·√(1 − e^(−2h·eta))·noise
 // History: the estimates, newest first; memory: the steps' lengths in λ, newest first.
 struct Multistep {
   double h, keep, move, g, alpha;
@@ -54,8 +54,8 @@ void second_order(State& s, const Run& run, Solver solver) {
 void midpoint_step(State& s, const Run& run) { second_order(s, run, midpoint); }
 void heun_step(State& s, const Run& run) { second_order(s, run, heun); }
 
-// With two earlier estimates their divided differences give slope and curvature. (The curvature's weight is half of what third order would
-// need; this is the sampler that everybody has, and it converges with order 2.)
+// With two earlier estimates, their divided differences give slope and curvature. (The curvature's weight is half of what third order would
+// need, as in all programs with this sampler, so it converges with order 2.)
 void third_order_step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -89,7 +89,7 @@ void third_order_step(State& s, const Run& run) {
 std::vector<Sampler> dpmpp_multistep_sde_rows() {
   return {{.name = "dpmpp_2m_sde",
            .aliases = {"DPM++ 2M SDE", "dpmpp_2m_sde_gpu", "dpm++2m_sde_bt", "k_dpmpp_2m_sde"},
-           .summary = "DPM-Solver++ of second order on the SDE, multistep",
+           .summary = "DPM-Solver++ on the SDE, second order, multistep",
            .order = 2,
            .draws = Draws::always,
            .schedule = "exponential",
@@ -113,7 +113,7 @@ std::vector<Sampler> dpmpp_multistep_sde_rows() {
            .prepare = finite_start},
           {.name = "dpmpp_3m_sde",
            .aliases = {"DPM++ 3M SDE", "dpmpp_3m_sde_gpu", "k_dpmpp_3m_sde"},
-           .summary = "DPM-Solver++ with two earlier estimates on the SDE, multistep",
+           .summary = "DPM-Solver++ on the SDE with two earlier estimates, multistep",
            .order = 2,
            .draws = Draws::always,
            .schedule = "exponential",

@@ -14,8 +14,8 @@ Tensor stochastic_step(const Run& run, const Tensor& x, const Tensor& x0, const 
   return run.add_noise_between(moved, to.alpha * split.up * run.option("s_noise"), path.coordinate(from), path.coordinate(to));
 }
 
-// DPM-Solver++ (Lu et al. 2022, arXiv 2211.01095) of second order in single steps on the SDE, as k-diffusion's: two stages, each with a
-// split of its own; D' = (1 − 1/(2r))·x̂₀ + 1/(2r)·x̂₀(middle).
+// DPM-Solver++ (Lu et al. 2022, arXiv 2211.01095), second order, singlestep, on the SDE, as in k-diffusion: two stages, each with its own
+// split; D' = (1 − 1/(2r))·x̂₀ + 1/(2r)·x̂₀(middle).
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -34,10 +34,10 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> dpmpp_sde_rows() {
   std::vector<Option> options = noise_options(1);
-  options.push_back({.name = "r", .summary = "where in the step the second evaluation is", .standard = 0.5, .least = 0.01, .most = 1});
+  options.push_back({.name = "r", .summary = "position of the second evaluation in the step", .standard = 0.5, .least = 0.01, .most = 1});
   return {{.name = "dpmpp_sde",
            .aliases = {"DPM++ SDE", "dpmpp_sde_gpu", "k_dpmpp_sde"},
-           .summary = "DPM-Solver++ of second order on the SDE, in single steps",
+           .summary = "DPM-Solver++ on the SDE, second order, singlestep",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::always,

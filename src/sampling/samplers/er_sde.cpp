@@ -54,10 +54,10 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> er_sde_rows() {
   return {{.name = "er_sde",
            .aliases = {"ER SDE", "er_sde_solver"},
-           .summary = "ER-SDE-Solver of third order",
+           .summary = "ER-SDE-Solver, third order",
            .order = 3,
            .draws = Draws::always,
-           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
+           .options = {{.name = "s_noise", .summary = "factor of the step noise", .standard = 1},
                        {.name = "max_stage", .summary = "the solver's order", .standard = 3, .least = 1, .most = 3, .whole = true}},
            .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,

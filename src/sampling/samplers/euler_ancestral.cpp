@@ -17,7 +17,7 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> euler_ancestral_rows() {
   return {{.name = "euler_ancestral",
            .aliases = {"Euler a", "k_euler_a", "k_euler_ancestral"},
-           .summary = "Euler with fresh noise at each step",
+           .summary = "Euler with noise at each step",
            .draws = Draws::always,
            .options = noise_options(1),
            .programs = {.comfyui = true, .a1111 = true},

@@ -4,7 +4,7 @@
 namespace hearth::sampling {
 namespace {
 
-// CFG++ (Chung et al. 2024, arXiv 2406.08070): x̂₀ is guided, the noise that x keeps is that of the estimate u without prompt.
+// CFG++ (Chung et al. 2024, arXiv 2406.08070): x̂₀ is guided; the noise kept in x is that of the unconditional estimate u.
 //   x' = α'·x̂₀ + α'·down·(x − α·u)/σ + α'·up·noise, the split that of σ/α
 void step_of(State& s, const Run& run, double eta, double s_noise) {
   const auto& [at, from, to] = run.step(s);
@@ -26,7 +26,7 @@ void ancestral_step(State& s, const Run& run) { step_of(s, run, run.option("eta"
 std::vector<Sampler> euler_cfg_pp_rows() {
   return {{.name = "euler_cfg_pp",
            .aliases = {"Euler CFG++"},
-           .summary = "Euler with CFG++; guidance of 1 to 2 does what 7 does elsewhere",
+           .summary = "Euler with CFG++; guidance of 1 to 2 corresponds to 7 elsewhere",
            .needs_unconditional = true,
            .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
@@ -34,7 +34,7 @@ std::vector<Sampler> euler_cfg_pp_rows() {
            .prepare = finite_start},
           {.name = "euler_ancestral_cfg_pp",
            .aliases = {"Euler a CFG++", "euler_a_cfg_pp"},
-           .summary = "the same with fresh noise at each step",
+           .summary = "the same with noise at each step",
            .draws = Draws::always,
            .options = noise_options(1),
            .needs_unconditional = true,

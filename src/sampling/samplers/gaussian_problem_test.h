@@ -1,4 +1,4 @@
-// Problems with known answers for the tests of samplers: data from a unit Gaussian, in f64.
+// Problems with known solutions for the tests of samplers: data from a unit Gaussian, in f64.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ inline Denoiser gaussian(int* calls = nullptr) {
   };
 }
 
-// Each value for itself from N(−1, ¼) with weight 0.3 or N(1.5, ¼) with weight 0.7: the exact posterior mean. Without prompt the second
-// mean is `other`.
+// Each value independently from N(−1, ¼) with weight 0.3 or N(1.5, ¼) with weight 0.7: the exact posterior mean. The unconditional
+// estimate has `other` as second mean.
 inline Denoiser mixture(double other = 1.5) {
   return [other](const Tensor& x, const Level& level) {
     const auto mean = [&](double second) {
@@ -99,8 +99,8 @@ inline Noise no_noise() {
 }
 
 // Runs every case of a golden on a mixture, {"noise": [draws], "cases": [{"sampler", "path" ("exploding", which is karras, or "flow"), "n",
-// "options", "x"}]}, from its first draw: the largest absolute error of each sampler, by its name, behind that of the path where it is
-// told.
+// "options", "x"}]}, starting with its first draw. Returns the largest absolute error of each sampler by its name, preceded by that of the
+// path if there is one.
 inline std::map<std::string, double> largest_errors(const std::filesystem::path& file, const Denoiser& denoiser) {
   const nlohmann::json golden = load_json(file);
   const auto draws = golden.at("noise").get<std::vector<std::vector<double>>>();

@@ -4,7 +4,7 @@ namespace hearth::sampling {
 namespace {
 
 // Permenter & Yuan 2023 (arXiv 2306.04848): Euler with the slope extrapolated by (gamma − 1)·(d − d_last).
-// cfg_pp: the slope is that of the estimate without prompt, and the step starts from x̂₀. History: the last slope.
+// cfg_pp: the slope is that of the unconditional estimate, and the step starts from x̂₀. History: the last slope.
 void step_of(State& s, const Run& run, bool cfg_pp) {
   const auto& [at, from, to] = run.step(s);
   const Estimate e = run.denoise(s.x, at);

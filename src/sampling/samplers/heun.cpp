@@ -5,7 +5,7 @@ namespace hearth::sampling {
 namespace {
 
 void step(State& s, const Run& run) {
-  const Level at = churn(s, run);  // which adds its noise to s.x
+  const Level at = churn(s, run);  // adds its noise to s.x
   s.x = heun_step(run, s.x, at, run.step(s).to);
 }
 

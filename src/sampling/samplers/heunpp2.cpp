@@ -4,7 +4,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Heun++ 2: slopes at this level, the next and the one after, weighted by their sigma beside that of the run's first level.
+// Heun++ 2: slopes at this noise level, the next and the one after, weighted by their sigma relative to that of the run's first level.
 //   w₂ = σ_{i+1}/(3·σ₀), w₃ = σ_{i+2}/(3·σ₀), w₁ = 1 − w₂ − w₃; the step before the last: w₂ = σ_{i+1}/(2·σ₀); the last is Euler's
 void step(State& s, const Run& run) {
   const Level& to = run.step(s).to;
@@ -35,7 +35,7 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> heunpp2_rows() {
   return {{.name = "heunpp2",
            .aliases = {"HeunPP2", "Heun++ 2", "k_heunpp2"},
-           .summary = "Heun++: slopes of three levels, weighted by their sigma",
+           .summary = "Heun++: slopes at three noise levels, weighted by sigma",
            .order = 1,
            .calls = "3n-3",
            .draws = Draws::on_request,

@@ -3,7 +3,7 @@
 namespace hearth::sampling {
 namespace {
 
-// History: the slopes, newest first. False at the last step, where x becomes x̂₀.
+// History: the slopes, newest first. Returns false at the last step, which sets x to x̂₀.
 bool remember_slope(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -21,14 +21,14 @@ void advance(State& s, const Run& run, std::vector<double> weights) {
   s.x = advanced(s.x, s.history, weights);
 }
 
-// Zhang & Chen 2022 (arXiv 2204.13902), improved PNDM: the Adams–Bashforth weights of even steps.
+// Zhang & Chen 2022 (arXiv 2204.13902), improved PNDM: the Adams–Bashforth weights of equal steps.
 void step(State& s, const Run& run) {
   static const std::vector<double> weights[] = {
       {1}, {3 / 2., -1 / 2.}, {23 / 12., -16 / 12., 5 / 12.}, {55 / 24., -59 / 24., 37 / 24., -9 / 24.}};
   if (remember_slope(s, run)) advance(s, run, weights[s.history.size() - 1]);
 }
 
-// The same with weights of the steps' true lengths, as in the collection of Zhou et al. (diff-sampler): the history's terms are
+// The same with weights for the steps' actual lengths, as in Zhou et al.'s diff-sampler: the history's terms are
 // divided differences, higher ones in the authors' own approximation.
 void variable_step(State& s, const Run& run) {
   if (!remember_slope(s, run)) return;
@@ -53,7 +53,8 @@ void variable_step(State& s, const Run& run) {
   advance(s, run, c);
 }
 
-const Option max_order{.name = "max_order", .summary = "slopes that a step goes by", .standard = 4, .least = 1, .most = 4, .whole = true};
+const Option max_order{
+    .name = "max_order", .summary = "number of slopes that a step uses", .standard = 4, .least = 1, .most = 4, .whole = true};
 
 }  // namespace
 

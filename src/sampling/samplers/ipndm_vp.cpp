@@ -5,8 +5,8 @@
 namespace hearth::sampling {
 namespace {
 
-// Liu et al. 2022 (arXiv 2202.09778), Adams–Bashforth of order up to 4 on the noise told, without starting steps, as diffusers'
-// IPNDMScheduler on its own trigonometric levels. History: the noise told, newest first.
+// Liu et al. 2022 (arXiv 2202.09778), Adams–Bashforth of order up to 4 on the estimated noise, without starting steps, as in diffusers'
+// IPNDMScheduler on its own trigonometric schedule. History: the estimated noise, newest first.
 void step(State& s, const Run& run) {
   static const std::vector<double> orders[] = {
       {1}, {3 / 2., -1 / 2.}, {23 / 12., -16 / 12., 5 / 12.}, {55 / 24., -59 / 24., 37 / 24., -9 / 24.}};
@@ -29,8 +29,8 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> ipndm_vp_rows() {
   return {{.name = "ipndm_vp",
-           .summary = "IPNDM on the levels of diffusers' class",
-           .order = 2,  // that of its first steps
+           .summary = "IPNDM on the schedule of diffusers' class",
+           .order = 2,  // the order of its first steps
            .scheduler = SchedulerClass::ipndm,
            .step = step}};
 }

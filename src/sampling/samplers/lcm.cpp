@@ -5,8 +5,8 @@
 namespace hearth::sampling {
 namespace {
 
-// Luo et al. 2023 (arXiv 2310.04378): each step goes to x̂₀ and takes fresh noise of the next level. Where time is scaled, x̂₀ is mixed
-// with x so that it is x at time 0 (section 3, with σ_data = ½).
+// Luo et al. 2023 (arXiv 2310.04378): each step goes to x̂₀ and adds noise of the next level. If time is scaled, x̂₀ is mixed
+// with x so that it equals x at time 0 (section 3, with σ_data = ½).
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   Tensor x0 = run.denoise(s.x, at).x0;
@@ -22,9 +22,9 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> lcm_rows() {
   return {{.name = "lcm",
            .aliases = {"LCM", "k_lcm"},
-           .summary = "for latent consistency models: the estimate, and noise of the next level",
+           .summary = "for latent consistency models: estimate plus noise of the next level",
            .draws = Draws::always,
-           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1},
+           .options = {{.name = "s_noise", .summary = "factor of the step noise", .standard = 1},
                        {.name = "timestep_scaling", .summary = "of the boundary condition at time 0; 0: none (ComfyUI)"}},
            .programs = {.comfyui = true, .a1111 = true},
            .a1111_levels = A1111Levels::distilled,

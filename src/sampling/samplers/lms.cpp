@@ -8,8 +8,8 @@ namespace {
 enum LastStep { integrated, denoised };
 
 // Linear multistep (Adams–Bashforth on uneven steps), as Katherine Crowson's: the integral over the step of the polynomial through the
-// last slopes. History: the slopes, newest first. In a run begun on the way with diffusers the polynomial has nodes on the steps before
-// it, too, whose slopes are missing from the sum.
+// last slopes. History: the slopes, newest first. In a diffusers run that starts from an image, the polynomial also has nodes at the
+// skipped steps, whose slopes are missing from the sum.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -44,7 +44,7 @@ std::vector<Sampler> lms_rows() {
        .options =
            {{.name = "order", .summary = "slopes that the polynomial goes through", .standard = 4, .least = 1, .most = 8, .whole = true},
             {.name = "last_step",
-             .summary = "to sigma 0: integrated as any step (k-diffusion, diffusers), or the denoised estimate (ComfyUI)",
+             .summary = "step to sigma 0: integrated like any step (k-diffusion, diffusers), or the denoised estimate (ComfyUI)",
              .most = 1,
              .whole = true,
              .choices = {"integrated", "denoised"}}},

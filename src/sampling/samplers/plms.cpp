@@ -10,15 +10,15 @@ Tensor extrapolated(std::span<const Tensor> answers) {
   return answers.size() == 1 ? answers[0] : combine(answers, weights[answers.size() - 1]);
 }
 
-// From one level to another along the network's answer there.
+// From one level to another along the network's prediction.
 Tensor moved(const Tensor& x, const Tensor& answer, const Level& from, const Level& to, Prediction prediction) {
   const double turn = from.alpha * to.sigma - from.sigma * to.alpha;
   if (prediction == Prediction::v) return combine({x, answer}, {from.alpha * to.alpha + from.sigma * to.sigma, turn});
   return combine({x, answer}, {to.alpha / from.alpha, turn / from.alpha});
 }
 
-// Liu et al. 2022 (arXiv 2202.09778), equation 13: classical Runge–Kutta in four calls, each from the step's start. History: the answers at
-// the starts, newest first, then the sum so far, then the start.
+// Liu et al. 2022 (arXiv 2202.09778), equation 13: classical Runge–Kutta in four calls, each from the step's start. History: the
+// predictions at the starts, newest first, then the sum so far, then the start.
 void runge_kutta(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
@@ -39,8 +39,8 @@ void runge_kutta(State& s, const Run& run) {
 }
 
 // Liu et al. 2022 (arXiv 2202.09778), pseudo linear multistep as in Katherine Crowson's PLMS: Adams–Bashforth of order 4 on the
-// network's answers, each step a DDIM step with the combined answer. The first step is done twice: with the answer at its start,
-// then with the mean of the answers at its start and at its end. History: the answers, newest first; after the first step also its start.
+// network's predictions, each step a DDIM step with the combined prediction. The first step is made twice: with the prediction at its
+// start, then with the mean of those at its start and its end. History: the predictions, newest first; after the first step also its start.
 void step(State& s, const Run& run) {
   if (s.step < run.schedule.runge_kutta_calls) return runge_kutta(s, run);
   const auto& [at, from, to] = run.step(s);
@@ -65,7 +65,7 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> plms_rows() {
   return {{.name = "plms",
            .aliases = {"PLMS"},
-           .summary = "pseudo linear multistep (PNDM); one model call more than steps",
+           .summary = "pseudo linear multistep (PNDM); one more denoiser call than steps",
            .order = 4,
            .calls = "n+1",
            .programs = {.a1111 = true},

@@ -8,15 +8,15 @@ namespace hearth::sampling {
 namespace {
 
 // Zhang et al. 2023 (arXiv 2308.02157), the refined exponential solver, multistep of second order, in t = −ln σ; to σ_down, then noise
-// back to σ'. On flow paths, too, the split is that of exploding ones, as in ComfyUI. History: the estimate of the last step (cfg_pp:
-// the one without prompt); memory: σ_down of the last step.
+// back to σ'. The split is that of exploding paths even on flow paths, as in ComfyUI. History: the estimate of the last step (cfg_pp:
+// the unconditional one); memory: σ_down of the last step.
 void step_of(State& s, const Run& run, double eta, double s_noise, bool cfg_pp) {
   const auto& [at, from, to] = run.step(s);
   const Estimate e = run.denoise(s.x, at);
   const Tensor& x0 = cfg_pp ? e.unconditional : e.x0;
   const AncestralSplit split = exploding_split(from.sigma, to.sigma, eta);
   const double keep = split.down / from.sigma;
-  // With CFG++ x enters as x + x̂₀ − (the estimate without prompt).
+  // With CFG++, x is replaced by x + x̂₀ − (the unconditional estimate).
   const Tensor x = cfg_pp ? combine({s.x, e.x0, e.unconditional}, {1, 1, -1}) : s.x;
   if (split.down == 0 && cfg_pp) {
     s.x = e.x0;
@@ -39,7 +39,7 @@ void ancestral_step(State& s, const Run& run) { step_of(s, run, run.option("eta"
 void cfg_pp_step(State& s, const Run& run) { step_of(s, run, 0, 1, true); }
 void ancestral_cfg_pp_step(State& s, const Run& run) { step_of(s, run, run.option("eta"), run.option("s_noise"), true); }
 
-// The same in single steps, the second evaluation in the middle of the step.
+// The same as a singlestep method, with the second evaluation in the middle of the step.
 void single_step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const Tensor x0 = run.denoise(s.x, at).x0;
@@ -62,13 +62,13 @@ void single_step(State& s, const Run& run) {
 std::vector<Sampler> res_multistep_rows() {
   return {{.name = "res_multistep",
            .aliases = {"RES Multistep"},
-           .summary = "refined exponential solver of second order, multistep",
+           .summary = "refined exponential solver, second order, multistep",
            .order = 2,
            .programs = {.comfyui = true},
            .scheduler = SchedulerClass::euler,
            .step = step},
           {.name = "res_multistep_ancestral",
-           .summary = "the same with fresh noise at each step",
+           .summary = "the same with noise at each step",
            .order = 2,
            .draws = Draws::always,
            .options = noise_options(1),
@@ -83,7 +83,7 @@ std::vector<Sampler> res_multistep_rows() {
            .scheduler = SchedulerClass::euler,
            .step = cfg_pp_step},
           {.name = "res_multistep_ancestral_cfg_pp",
-           .summary = "the same with fresh noise at each step",
+           .summary = "the same with noise at each step",
            .order = 2,
            .draws = Draws::always,
            .options = noise_options(1),
@@ -93,7 +93,7 @@ std::vector<Sampler> res_multistep_rows() {
            .step = ancestral_cfg_pp_step},
           {.name = "res_2s",
            .aliases = {"RES 2S"},
-           .summary = "refined exponential solver of second order, in single steps",
+           .summary = "refined exponential solver, second order, singlestep",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::on_request,

@@ -9,7 +9,7 @@ namespace {
 
 double ratio(const Level& level) { return level.sigma / level.alpha; }
 
-// n levels of Karras et al. 2022 between two, without a 0 behind them.
+// n noise levels of Karras et al. 2022 between two, without a final 0.
 std::vector<Level> ramp(const Path& path, double low, double high, int64_t n) {
   const ModelSigmas ends{.family = SigmaFamily::exploding, .table = {low, high}, .sigma_at = {}, .time_of = {}};
   Values sigmas = make_sigmas(*find_sigma_schedule("karras"), ends, n, {});
@@ -24,8 +24,8 @@ size_t nearest(const std::vector<Level>& levels, double wanted) {
   return size_t(std::ranges::min_element(levels, {}, distance) - levels.begin());
 }
 
-// Xu et al. 2023 (arXiv 2306.14878), as A1111 has it: from 20 steps on some of them are spent on a way back. Where σ/α comes near 0.1,
-// noise lifts x to about 2, and a Karras ramp goes down again: 9 steps once; from 36 steps on a quarter of all, twice.
+// Xu et al. 2023 (arXiv 2306.14878), as in A1111: from 20 steps on, some steps are spent on restarts. When σ/α is near 0.1,
+// noise raises x to about 2, and a Karras ramp goes down again: once with 9 steps, or from 36 steps on twice with a quarter of all steps.
 Schedule restarting(const Schedule& schedule, const Options&) {
   const auto n = int64_t(schedule.steps.size());
   if (n < 20) return schedule;
@@ -49,7 +49,7 @@ Schedule restarting(const Schedule& schedule, const Options&) {
   return plan;
 }
 
-// Before Heun's step the noise that lifts x from where the last one ended.
+// Before Heun's step, noise raises x from where the last step ended.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   if (s.step > 0) {
@@ -68,12 +68,12 @@ void step(State& s, const Run& run) {
 std::vector<Sampler> restart_rows() {
   return {{.name = "restart",
            .aliases = {"Restart"},
-           .summary = "Heun with a way back up; of the schedule only the ends and the number of steps count from 20 steps on",
+           .summary = "Heun with restarts at a higher noise level; from 20 steps on uses only the schedule's ends and step count",
            .order = 2,
            .calls = "2 per sub-step",
            .draws = Draws::always,
            .schedule = "karras",
-           .options = {{.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}},
+           .options = {{.name = "s_noise", .summary = "factor of the step noise", .standard = 1}},
            .programs = {.a1111 = true},
            .scheduler = SchedulerClass::euler,
            .step = step,

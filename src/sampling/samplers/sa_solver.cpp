@@ -34,7 +34,7 @@ double tau_at(const Run& run, const Level& level) {
   return sigma <= path.sigma_at(run.option("tau_start")) && sigma >= path.sigma_at(run.option("tau_end")) ? eta : 0;
 }
 
-// To the level `to` of step `i` by the estimates (newest first; the newest at the λ of step `newest`'s beginning).
+// To the level `to` of step `i` from the estimates (newest first; the newest at the λ where step `newest` starts).
 Tensor adams(const Run& run, const Tensor& x, std::span<const Tensor> estimates, int64_t newest, int64_t i, double tau) {
   const Step& step = run.schedule.steps[size_t(i)];
   std::vector<double> lambdas;
@@ -45,16 +45,16 @@ Tensor adams(const Run& run, const Tensor& x, std::span<const Tensor> estimates,
   return advanced(kept, estimates, weights);
 }
 
-// Xue et al. 2023 (arXiv 2309.05019), SA-Solver: a stochastic Adams predictor of order 3, and a corrector of order 4 that redoes the
-// last step with the new estimate and the same noise. History: the x from which the last step went, the estimates, newest first, and
-// last, if there was any, its noise. Memory: τ of the last step, whether there was noise.
+// Xue et al. 2023 (arXiv 2309.05019), SA-Solver: a stochastic Adams predictor of order 3, and a corrector of order 4 that repeats the
+// last step with the new estimate and the same noise. History: x at the start of the last step, the estimates, newest first, and
+// finally its noise, if there was any. Memory: τ of the last step, whether there was noise.
 enum { last_tau, has_noise };
 
 void step_of(State& s, const Run& run, bool evaluate_again) {
   const auto& [at, from, to] = run.step(s);
   const auto steps = int64_t(run.schedule.steps.size());
   const bool to_zero = run.schedule.steps.back().to.sigma == 0;
-  const auto left = [&](int64_t most) { return to_zero ? most : steps; };  // orders fall towards the end
+  const auto left = [&](int64_t most) { return to_zero ? most : steps; };  // orders decrease towards the end
   Tensor base, noise;
   std::vector<Tensor> estimates;
   if (!s.history.empty()) {
@@ -103,13 +103,22 @@ void step(State& s, const Run& run) { step_of(s, run, false); }
 void pece_step(State& s, const Run& run) { step_of(s, run, true); }
 
 std::vector<Option> options() {
-  return {
-      {.name = "eta", .summary = "tau, how stochastic it is, inside the interval", .standard = 1, .most = 10},
-      {.name = "tau_start", .summary = "part of the run where tau begins", .standard = 0.2, .most = 1},
-      {.name = "tau_end", .summary = "part of the run where tau ends", .standard = 0.8, .most = 1},
-      {.name = "predictor_order", .summary = "estimates that the predictor goes by", .standard = 3, .least = 1, .most = 6, .whole = true},
-      {.name = "corrector_order", .summary = "the corrector; 0: none", .standard = 4, .least = 0, .most = 6, .whole = true},
-      {.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}};
+  return {{.name = "eta", .summary = "tau, amount of noise inside the interval", .standard = 1, .most = 10},
+          {.name = "tau_start", .summary = "fraction of the run at which tau starts", .standard = 0.2, .most = 1},
+          {.name = "tau_end", .summary = "fraction of the run at which tau ends", .standard = 0.8, .most = 1},
+          {.name = "predictor_order",
+           .summary = "number of estimates that the predictor uses",
+           .standard = 3,
+           .least = 1,
+           .most = 6,
+           .whole = true},
+          {.name = "corrector_order",
+           .summary = "number of estimates that the corrector uses; 0: none",
+           .standard = 4,
+           .least = 0,
+           .most = 6,
+           .whole = true},
+          {.name = "s_noise", .summary = "factor of the step noise", .standard = 1}};
 }
 
 }  // namespace
@@ -127,7 +136,7 @@ std::vector<Sampler> sa_solver_rows() {
            .prepare = finite_start},
           {.name = "sa_solver_pece",
            .aliases = {"SA-Solver PECE"},
-           .summary = "the same, which asks the network again after correcting",
+           .summary = "the same with another denoiser call after the correction",
            .order = 4,
            .calls = "2n-1",
            .draws = Draws::always,

@@ -38,12 +38,12 @@ struct Update {
   bool corrects;
 };
 
-// x at `to`, from x at `from`, what was told at `nodes` (in λ, newest first) and one draw of noise.
+// x at `to`, from x at `from`, the estimates at `nodes` (in λ, newest first) and one draw of noise.
 Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vector<Tensor>& told, const std::vector<double>& nodes,
                const Tensor& noise) {
   const bool data = run.option("algorithm_type") == 0;
   const double begin = lambda(u.from), end = lambda(u.to), h = end - begin, tau2 = u.tau * u.tau, rate = 1 + tau2;
-  const double damped = u.tau > 0 ? std::exp(-tau2 * h) : 1;  // h is infinite where `to` has no noise
+  const double damped = u.tau > 0 ? std::exp(-tau2 * h) : 1;  // h is infinite if `to` has no noise
   std::vector<double> weights{data ? damped * u.to.sigma / u.from.sigma : u.to.alpha / u.from.alpha};
   std::vector<Tensor> terms{x};
   if (nodes.size() == 1) {
@@ -68,9 +68,9 @@ Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vect
   return combine(terms, weights);
 }
 
-// Xue et al. 2023 (arXiv 2309.05019), as diffusers' SASolverScheduler: each step first corrects the one before, with that one's noise, then
-// predicts the next; with fresh noise (τ = 1) at times between 200 and 800. History: what was told, newest first, then x before the
-// step before and its noise; memory: the orders of the step before's correction.
+// Xue et al. 2023 (arXiv 2309.05019), as in diffusers' SASolverScheduler: each step first corrects the previous one, with that one's noise,
+// then predicts the next, with step noise (τ = 1) at timesteps between 200 and 800. History: the estimates, newest first, then x before the
+// previous step and its noise; memory: the orders of the previous step's correction.
 void step(State& s, const Run& run) {
   const auto& steps = run.schedule.steps;
   const size_t i = size_t(s.step);
@@ -102,7 +102,7 @@ void step(State& s, const Run& run) {
   const int64_t known = std::min(s.step, kept);
   int64_t predictor = std::min(most("predictor_order"), known + 1), corrector = std::min(most("corrector_order"), known + 2);
   if (lower) predictor = std::min(predictor, left), corrector = std::min(corrector, left + 1);
-  if (to.sigma == 0) predictor = 1;  // ln(α/σ) has no end there
+  if (to.sigma == 0) predictor = 1;  // ln(α/σ) is infinite there
   const Tensor noise = run.noise(s.x.backend(), s.x.shape());
   const Tensor x = s.x;
   s.x = updated(run, {from, to, tau_at(at), false}, x, s.history, nodes(size_t(predictor)), noise);
@@ -114,17 +114,17 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> sa_solver_vp_rows() {
   return {{.name = "sa_solver_vp",
-           .summary = "SA-Solver as diffusers' class has it: fresh noise from timestep 800 to 200",
+           .summary = "SA-Solver as in diffusers: noise from timestep 800 to 200",
            .order = 2,
            .draws = Draws::always,
            .options = {{.name = "predictor_order", .summary = "of the prediction", .standard = 2, .least = 1, .most = 4, .whole = true},
                        {.name = "corrector_order", .summary = "of the correction", .standard = 2, .least = 1, .most = 4, .whole = true},
                        {.name = "algorithm_type",
-                        .summary = "what is integrated",
+                        .summary = "quantity that is integrated",
                         .most = 1,
                         .whole = true,
                         .choices = {sa_algorithms[0], sa_algorithms[1]}},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::sa_solver,
            .step = step,
            .prepare = finite_start}};

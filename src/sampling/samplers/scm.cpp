@@ -3,7 +3,7 @@
 namespace hearth::sampling {
 namespace {
 
-// Chen et al. 2025, SANA-Sprint (arXiv 2503.09641): a consistency model on x = cos t·x₀ + sin t·noise, the noise of x₀'s deviation:
+// Chen et al. 2025, SANA-Sprint (arXiv 2503.09641): a consistency model on x = cos t·x₀ + sin t·noise, the noise scaled to σ_data:
 //   x' = cos t'·x̂₀ + sin t'·σ_data·noise
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
@@ -14,7 +14,7 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> scm_rows() {
   return {{.name = "scm",
-           .summary = "for SANA-Sprint: the estimate, and noise of the next angle",
+           .summary = "for SANA-Sprint: estimate plus noise of the next angle",
            .draws = Draws::always,
            .scheduler = SchedulerClass::scm,
            .step = step}};

@@ -6,15 +6,15 @@
 namespace hearth::sampling {
 namespace {
 
-// Gonzalez et al. 2023 (arXiv 2305.14267): stochastic explicit exponential derivative-free solvers. Stages at parts r of the step in λ;
+// Gonzalez et al. 2023 (arXiv 2305.14267): stochastic explicit exponential derivative-free solvers. Stages at fractions r of the step in λ;
 // with g = h·(1 + eta) a stage is
 //   x_r = (σ_r/σ)·e^(−r·h·eta)·x − α_r·Σ weight·x̂₀ + σ_r·s_noise·n_r
-// where the noises n_r of the stages are one path: n_r' = e^((r − r')·h·eta)·n_r + √(1 − e^(2(r − r')·h·eta))·new.
+// where the noises n_r of the stages are on one path: n_r' = e^((r − r')·h·eta)·n_r + √(1 − e^(2(r − r')·h·eta))·new.
 struct Seeds {
   const Run& run;
   const Tensor x;
   const Level from;
-  double h, eta, s_noise, part = 0, sigma = 0;  // up to where the noise's path has come
+  double h, eta, s_noise, part = 0, sigma = 0;  // the current position on the noise's path
   Tensor noise;                                 // n at `part`
 
   Seeds(const State& s, const Run& r, double with_eta)
@@ -99,7 +99,7 @@ void seeds_3(State& s, const Run& run) {
 }
 
 Option part(std::string_view name, double standard, double most) {
-  return {.name = name, .summary = "where in the step an evaluation is", .standard = standard, .least = 0.01, .most = most};
+  return {.name = name, .summary = "position of an evaluation in the step", .standard = standard, .least = 0.01, .most = most};
 }
 
 std::vector<Option> with(std::vector<Option> more) {
@@ -113,7 +113,7 @@ std::vector<Option> with(std::vector<Option> more) {
 std::vector<Sampler> seeds_rows() {
   return {{.name = "seeds_2",
            .aliases = {"SEEDS-2"},
-           .summary = "SEEDS of second order",
+           .summary = "SEEDS, second order",
            .order = 2,
            .calls = "2n-1",
            .draws = Draws::always,
@@ -129,7 +129,7 @@ std::vector<Sampler> seeds_rows() {
            .prepare = finite_start},
           {.name = "seeds_3",
            .aliases = {"SEEDS-3"},
-           .summary = "SEEDS of third order",
+           .summary = "SEEDS, third order",
            .order = 3,
            .calls = "3n-2",
            .draws = Draws::always,
@@ -139,7 +139,7 @@ std::vector<Sampler> seeds_rows() {
            .step = seeds_3,
            .prepare = finite_start},
           {.name = "exp_heun_2_x0",
-           .summary = "exponential Heun: the second evaluation at the end of the step",
+           .summary = "exponential Heun: second evaluation at the end of the step",
            .order = 2,
            .calls = "2n-1",
            .programs = {.comfyui = true},

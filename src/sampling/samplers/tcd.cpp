@@ -7,14 +7,14 @@ namespace hearth::sampling {
 namespace {
 
 // Zheng et al. 2024 (arXiv 2402.19159), strategic stochastic sampling: down to the level of s = ⌊(1 − eta)·t'⌋ without noise, then up to
-// that of t' with fresh noise.
+// that of t' with step noise.
 void step(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
   const double eta = run.option("eta");
   Level lower = to;
   if (eta > 0 && !run.last(s)) {
     const auto& table = run.schedule.path.table;
-    if (!table) fail<UnsupportedError>("sampler 'tcd': eta {} needs a network with a noise table", eta);
+    if (!table) fail<UnsupportedError>("sampler 'tcd': eta is {}, which requires a network with a noise table, expected 0", eta);
     const double t = std::floor((1 - eta) * double(to.timestep));
     lower = Level::of_alpha_bar(double(table->alphas_cumprod[size_t(t)]), float(t));
   }
@@ -30,7 +30,7 @@ std::vector<Sampler> tcd_rows() {
   return {{.name = "tcd",
            .summary = "for trajectory consistency models; 0.3 is a usual eta",
            .draws = Draws::on_request,
-           .options = {{.name = "eta", .summary = "how much of each step is fresh noise", .most = 1}},
+           .options = {{.name = "eta", .summary = "share of each step that is noise", .most = 1}},
            .scheduler = SchedulerClass::tcd,
            .step = step}};
 }

@@ -10,7 +10,7 @@ namespace {
 
 enum class Variant { bh1, bh2 };
 
-// Zhao et al. 2023 (arXiv 2302.04867), UniPC on estimates of x₀, in λ = ln(α/σ); α is 1 but where α² + σ² = 1 (on flow paths, too, as in
+// Zhao et al. 2023 (arXiv 2302.04867), UniPC on estimates of x₀, in λ = ln(α/σ); α is 1 unless α² + σ² = 1 (also on flow paths, as in
 // ComfyUI).
 struct UniPc {
   const Run& run;
@@ -21,14 +21,14 @@ struct UniPc {
   double lambda_of(const Level& level) const { return std::log(alpha_of(level) / level.sigma); }
   double lambda_at(int64_t step) const { return lambda_of(run.schedule.steps[size_t(step)].from); }
 
-  // The order of the step: up to 3, not more than there are estimates, falling towards the end.
+  // The order of the step: up to 3, not more than there are estimates, decreasing towards the end.
   int64_t order(int64_t step) const {
     const auto steps = int64_t(run.schedule.steps.size());
     const int64_t most = std::max<int64_t>(1, std::min(int64_t(run.option("order")), steps - 1));
     return std::min({most, step + 1, steps - step});
   }
 
-  // Step `i` from x by the estimates at its beginning and before, newest first; corrected where the estimate at its end is given.
+  // Step `i` from x with the estimates at its start and before, newest first; corrected if the estimate at its end is given.
   Tensor update(int64_t i, const Tensor& x, std::span<const Tensor> estimates, const Tensor& at_end) const {
     const Step& step = run.schedule.steps[size_t(i)];
     const auto p = size_t(order(i));
@@ -72,7 +72,7 @@ struct UniPc {
   }
 };
 
-// History: the x from which the last step went, and the estimates, newest first.
+// History: x at the start of the last step, and the estimates, newest first.
 void step_of(State& s, const Run& run, Variant variant) {
   const UniPc solver{run, variant};
   const Tensor x0 = run.denoise(s.x, run.step(s).at).x0;
@@ -91,7 +91,7 @@ void step_of(State& s, const Run& run, Variant variant) {
 void bh1_step(State& s, const Run& run) { step_of(s, run, Variant::bh1); }
 void bh2_step(State& s, const Run& run) { step_of(s, run, Variant::bh2); }
 
-// λ of σ = 0 is infinite: the run ends at 0.001.
+// λ is infinite at σ = 0, so the run ends at 0.001.
 Schedule finite_end(const Schedule& schedule, const Options&) {
   Schedule plan = schedule;
   Level& to = plan.steps.back().to;

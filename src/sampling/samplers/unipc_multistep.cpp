@@ -8,8 +8,8 @@
 namespace hearth::sampling {
 namespace {
 
-// Zhao et al. 2023 (arXiv 2302.04867), algorithms 1 and 2: x at `to` from x at `from`, where the network told `m`, with the differences of
-// other tellings from m, at λ = λ(from) + r·h: the last of them, when it corrects, at `to` itself (r = 1).
+// Zhao et al. 2023 (arXiv 2302.04867), algorithms 1 and 2: x at `to` from x at `from` with the estimate `m` there, and the differences of
+// other estimates from m, at λ = λ(from) + r·h; for a correction, the last of them is at `to` itself (r = 1).
 struct Differences {
   std::vector<Tensor> others;
   std::vector<double> r;
@@ -46,8 +46,8 @@ Tensor updated(const Run& run, const Tensor& x, const Tensor& m, const Differenc
   return combine(terms, weights);
 }
 
-// As diffusers' UniPCMultistepScheduler: each step first corrects the one before with what the network tells now, then predicts the next.
-// History: what the network told, newest first, then x before the step before; memory: the order of that step.
+// As in diffusers' UniPCMultistepScheduler: each step first corrects the previous one with the current estimate, then predicts the next.
+// History: the estimates, newest first, then x before the previous step; memory: the order of that step.
 void step(State& s, const Run& run) {
   const auto& steps = run.schedule.steps;
   const size_t i = size_t(s.step);
@@ -86,12 +86,12 @@ void step(State& s, const Run& run) {
 
 std::vector<Sampler> unipc_multistep_rows() {
   return {{.name = "unipc_multistep",
-           .summary = "UniPC as diffusers' class has it",
+           .summary = "UniPC as in diffusers",
            .order = 2,
            .options = {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 6, .whole = true},
                        {.name = "solver_type", .summary = "B(h)", .most = 1, .whole = true, .choices = {"bh2", "bh1"}},
-                       {.name = "predict_x0", .summary = "1: x0 is integrated, 0: the noise", .standard = 1, .most = 1, .whole = true},
-                       {.name = "lower_order_final", .summary = "lower orders at the end", .standard = 1, .most = 1, .whole = true}},
+                       {.name = "predict_x0", .summary = "1: integrates x0, 0: the noise", .standard = 1, .most = 1, .whole = true},
+                       {.name = "lower_order_final", .summary = "lower the order at the end", .standard = 1, .most = 1, .whole = true}},
            .scheduler = SchedulerClass::unipc,
            .step = step,
            .prepare = finite_start}};

@@ -22,7 +22,7 @@ std::vector<int64_t> whole_timesteps(const SchedulerConfig& c, int64_t n) {
   return t;
 }
 
-// n of the times that a consistency model was distilled at, evenly over them.
+// n of the timesteps that a consistency model was distilled on, evenly spaced.
 std::vector<int64_t> distilled_timesteps(const SchedulerConfig& c, int64_t n) {
   const int64_t trained = c.original_steps, apart = c.num_train_timesteps / trained;
   std::vector<int64_t> t;
@@ -31,7 +31,7 @@ std::vector<int64_t> distilled_timesteps(const SchedulerConfig& c, int64_t n) {
   return t;
 }
 
-// Down by num_train_timesteps / n, whatever the next timestep of the list is.
+// Down by num_train_timesteps / n, independent of the next timestep of the list.
 std::vector<Step> steps_down(const SchedulerConfig& c, const NoiseTable& table, int64_t n) {
   std::vector<Step> steps;
   for (const int64_t t : whole_timesteps(c, n)) {
@@ -41,7 +41,7 @@ std::vector<Step> steps_down(const SchedulerConfig& c, const NoiseTable& table, 
   return steps;
 }
 
-// To the next timestep of the list, at last to `end`.
+// To the next timestep of the list, finally to `end`.
 std::vector<Step> steps_between(const SchedulerConfig& c, const NoiseTable& table, const std::vector<int64_t>& timesteps,
                                 const Level& end) {
   std::vector<Step> steps;
@@ -52,7 +52,7 @@ std::vector<Step> steps_between(const SchedulerConfig& c, const NoiseTable& tabl
   return steps;
 }
 
-// The second call repeats the first step with the average of two evaluations; its levels are counted from its own timestep.
+// The second call repeats the first step with the average of two predictions; its noise levels are counted from its own timestep.
 std::vector<Step> plms_steps(const SchedulerConfig& c, const NoiseTable& table, int64_t n) {
   std::vector<Step> steps = steps_down(c, table, n);
   if (steps.size() < 2) return steps;
@@ -62,11 +62,11 @@ std::vector<Step> plms_steps(const SchedulerConfig& c, const NoiseTable& table, 
   return steps;
 }
 
-// Three Runge–Kutta steps of four calls each, over the first four timesteps, then PLMS from the fourth on.
+// Three Runge–Kutta steps of four calls each, over the first four timesteps, then PLMS from the fourth.
 std::vector<Step> pndm_steps(const SchedulerConfig& c, const NoiseTable& table, int64_t n) {
   const std::vector<int64_t> t = whole_timesteps(c, n);
   if (t.size() < 4)
-    fail<UsageError>("steps: got {}, expected at least 4: PNDMScheduler begins with Runge–Kutta steps between four timesteps", n);
+    fail<UsageError>("steps: got {}, expected at least 4, because PNDMScheduler starts with Runge–Kutta steps over four timesteps", n);
   const int64_t half = c.num_train_timesteps / n / 2;
   const auto level = [&](int64_t timestep) { return table_level(c, table, timestep); };
   std::vector<Step> steps;

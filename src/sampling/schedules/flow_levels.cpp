@@ -11,11 +11,12 @@ namespace {
 
 double shift_in_use(const SchedulerConfig& c) {
   if (!c.dynamic_shift) return c.shift;
-  if (!c.mu) fail<UsageError>("schedule: {} shifts by the image's size (use_dynamic_shifting), expected mu", name_of(c.scheduler));
+  if (!c.mu)
+    fail<UsageError>("schedule: {} shifts by the image's size (use_dynamic_shifting), expected a value for mu", name_of(c.scheduler));
   return shift_of(c.time_shift, *c.mu);
 }
 
-// As the classes do: between the ends of the shifted table, and shifted (again).
+// As in the classes: between the ends of the shifted table, and shifted (again).
 Values class_sigmas(const SchedulerConfig& c, double shift, int64_t n) {
   const auto N = double(c.num_train_timesteps);
   const auto end = [&](float t) {
@@ -52,7 +53,7 @@ void flow_levels(Schedule& schedule, const SchedulerConfig& c, const ScheduleCho
   }
 }
 
-// Karras et al. 2022 (arXiv 2206.00364): no table, the network is told ln(σ)/4.
+// Karras et al. 2022 (arXiv 2206.00364): no table, the timestep is ln(σ)/4.
 void edm_levels(Schedule& schedule, const SchedulerConfig& c, const ScheduleChoice& choice, int64_t n) {
   schedule.path = {.family = Family::exploding, .times = Times::quarter_log, .sigma_min = *c.sigma_min, .sigma_max = *c.sigma_max};
   Values sigmas;
@@ -63,7 +64,7 @@ void edm_levels(Schedule& schedule, const SchedulerConfig& c, const ScheduleChoi
   } else {
     if (c.curve == Curve::karras) {
       sigmas = curved(Curve::karras, *c.sigma_min, *c.sigma_max, n, c.rho);
-    } else {  // upwards and turned round: of one step the least σ
+    } else {  // ascending, then reversed: a single step gives the smallest σ
       for (const float v : linspace_f32(std::log(*c.sigma_min), std::log(*c.sigma_max), n)) sigmas.push_back(double(std::exp(v)));
       std::reverse(sigmas.begin(), sigmas.end());
     }
@@ -85,7 +86,7 @@ void trigflow_levels(Schedule& schedule, const SchedulerConfig& c, int64_t n) {
   schedule.init_scale = float(c.sigma_data);
 }
 
-// σ = sin²(πs/2) beside α = √(1 − σ²), s evenly from 1 to 0; the network is told the angle between them, 1 being a right one.
+// σ = sin²(πs/2) and α = √(1 − σ²), s evenly spaced from 1 to 0; the timestep is the angle between them, in units of a right angle.
 void ipndm_levels(Schedule& schedule, int64_t n) {
   schedule.path.family = Family::preserving;
   std::vector<Level> levels;
@@ -97,7 +98,7 @@ void ipndm_levels(Schedule& schedule, int64_t n) {
   for (size_t i = 0; i + 1 < levels.size(); ++i) schedule.steps.push_back({levels[i], levels[i], levels[i + 1]});
 }
 
-// Pernias et al. 2023 (arXiv 2306.00637): a cosine in continuous time; the network is told the time, from 1 down to but not 0.
+// Pernias et al. 2023 (arXiv 2306.00637): a cosine in continuous time; the timestep is that time, from 1 down to but excluding 0.
 void wuerstchen_levels(Schedule& schedule, const SchedulerConfig& c, int64_t n) {
   schedule.path.family = Family::preserving;
   const auto alpha_bar = [&](double t) {

@@ -20,7 +20,7 @@ constexpr std::array levels{
     0.59516323, 0.57119018, 0.54755926, 0.52423614, 0.50118381, 0.4783645, 0.45573691, 0.43325692, 0.41087446, 0.38853383, 0.36617002,
     0.34370604, 0.32104823, 0.29807833, 0.27464288, 0.25053367, 0.22545385, 0.19894916, 0.17026083, 0.13792117, 0.09824532, 0.02916753};
 
-// Two digits for each level between the first and the last; tables of 2 to 20 steps.
+// Two digits for each noise level between the first and the last; tables of 2 to 20 steps.
 constexpr int64_t least_steps = 2, most_steps = 20;
 constexpr size_t tables_each = size_t(most_steps - least_steps + 1);
 constexpr double first_coefficient = 0.8, apart = 0.05;

@@ -49,7 +49,7 @@ std::vector<float> cumulative_products(std::span<const float> alphas) {
   return products;
 }
 
-// Lin et al. 2023 (arXiv 2305.08891), Algorithm 1: √ᾱ is shifted so that the last is 0 and stretched so that the first stays.
+// Lin et al. 2023 (arXiv 2305.08891), Algorithm 1: √ᾱ is shifted so that the last is 0 and scaled so that the first is unchanged.
 // Returns the new α.
 std::vector<float> zero_terminal_snr(std::span<const float> alphas) {
   std::vector<float> roots = cumulative_products(alphas);
@@ -74,7 +74,7 @@ std::vector<float> linspace_f32(double a, double b, int64_t n) {
 
 namespace {
 
-// Only these need σ of all entries.
+// Only these classes need σ of all entries.
 bool has_finite_sigmas(SchedulerClass c) {
   using enum SchedulerClass;
   return c == euler || c == euler_ancestral || c == dpmpp_multistep || c == unipc;

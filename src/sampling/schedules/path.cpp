@@ -17,7 +17,7 @@ Level Path::at(double sigma) const {
   double time = multiplier * sigma;
   if (times == Times::reversed) time = multiplier * (1 - sigma);
   if (times == Times::table) time = table->timestep_of(sigma);
-  if (times == Times::nearest) time = std::ceil(table->timestep_of(sigma) - 0.5);  // the lower of two equally near
+  if (times == Times::nearest) time = std::ceil(table->timestep_of(sigma) - 0.5);  // ties go to the lower entry
   if (times == Times::quarter_log) time = 0.25 * double(std::log(float(sigma)));
   switch (family) {
     case Family::exploding: return Level::exploding(sigma, float(time));

@@ -1,4 +1,4 @@
-// Where a run may stand: the noise levels that a network knows, as a curve.
+// Noise levels of a network, as a curve that a run follows.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace hearth::sampling {
 
-// One noise level, x = alpha·x₀ + sigma·noise, and the time that the network is told there.
+// One noise level, x = alpha·x₀ + sigma·noise, and the timestep that the network receives there.
 struct Level {
   double alpha = 1;
   double sigma = 0;
@@ -22,12 +22,12 @@ struct Level {
 
 double lambda(const Level& level);  // ln(α/σ), half the log of the signal-to-noise ratio; +∞ at σ = 0, −∞ at α = 0
 
-// exploding   alpha = 1               the σ-samplers' view of networks that answer ε, v or x₀
+// exploding   alpha = 1               networks that predict ε, v or x₀, as σ-samplers see them
 // preserving  alpha² + sigma² = 1     the same networks as diffusers' DDIM family sees them
 // flow        alpha = 1 − sigma       rectified flow
 enum class Family { exploding, preserving, flow };
 
-// What the network is told at a σ between the levels of a schedule.
+// The timestep at a σ between the levels of a schedule.
 enum class Times {
   proportional,  // multiplier·σ
   reversed,      // multiplier·(1 − σ)
@@ -36,8 +36,8 @@ enum class Times {
   quarter_log,   // ln(σ)/4
 };
 
-// The curve itself. Samplers of the σ-family ask it for the levels between those of the schedule; their coordinate σ is sigma/alpha on
-// exploding and preserving paths and sigma on flow paths.
+// The curve itself. σ-samplers query it for levels between those of the schedule. Their coordinate σ is sigma/alpha on exploding and
+// preserving paths and sigma on flow paths.
 struct Path {
   Family family = Family::exploding;
   Times times = Times::proportional;
@@ -48,7 +48,7 @@ struct Path {
 
   Level at(double sigma) const;
   Level at_lambda(double lambda) const;  // the level with ln(α/σ) = lambda
-  // The σ at this part of the model's own schedule: 0 is all noise, 1 none. (ComfyUI's "percent".)
+  // The σ at this fraction of the model's own schedule: 0 is all noise, 1 none. (ComfyUI's "percent".)
   double sigma_at(double part) const;
   double coordinate(const Level& level) const { return family == Family::flow ? level.sigma : level.sigma / level.alpha; }
 };

@@ -1,4 +1,4 @@
-// From what a network answers to x₀ and back.
+// Conversion between a network's prediction and x₀.
 #pragma once
 
 #include "core/tensor.h"
@@ -7,14 +7,14 @@
 
 namespace hearth::sampling {
 
-// What a network answers, and σ_data, the deviation of x₀ that EDM and TrigFlow networks were made for.
+// What a network predicts, and σ_data, the standard deviation of x₀ that EDM and TrigFlow networks were trained for.
 struct Parameterization {
   Parameterization(Prediction what, double deviation = 1) : prediction(what), sigma_data(deviation) {}
   Prediction prediction;
   double sigma_data;
 };
 
-// The network is asked at c·x and answers F. With x = α·x₀ + σ·noise, s = σ_data and r = √(α²s² + σ²), x₀ is
+// The network is called at c·x and outputs F. With x = α·x₀ + σ·noise, s = σ_data and r = √(α²s² + σ²), x₀ is
 //   ε         c = 1/√(α² + σ²)   (x − σ·F)/α
 //   sample    c = 1/√(α² + σ²)   F
 //   v         c = 1/r            α·s²/r²·x − σ·s/r·F
@@ -24,7 +24,7 @@ struct Parameterization {
 Tensor network_input(const Tensor& x, const Level& level, Parameterization parameters);
 float network_time(const Level& level, Parameterization parameters);
 Tensor x0_of(const Tensor& x, const Tensor& answer, const Level& level, Parameterization parameters);
-// What the network answered, told back from x and x̂₀.
+// The inverse: the network's output from x and x̂₀.
 Tensor network_answer(const Tensor& x, const Tensor& x0, const Level& level, Parameterization parameters);
 
 }  // namespace hearth::sampling

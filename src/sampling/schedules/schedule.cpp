@@ -18,7 +18,7 @@ using enum SchedulerClass;
 bool is_flow(SchedulerClass c) { return c == flow_euler || c == flow_heun || c == flow_lcm || c == ltx_euler_ancestral; }
 bool is_edm(SchedulerClass c) { return c == edm_euler || c == edm_dpm; }
 
-// The most steps that the class can take from its table; 0: any number.
+// The largest number of steps that the class can take from its table; 0: no limit.
 int64_t most_steps(const SchedulerConfig& c) {
   const int64_t N = c.num_train_timesteps;
   if (c.scheduler == lcm || c.scheduler == tcd) return std::min(N, c.original_steps);
@@ -33,7 +33,7 @@ void check_steps(const SchedulerConfig& c, int64_t n) {
   if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   const int64_t most = most_steps(c);
   if (most > 0 && n > most)
-    fail<UsageError>("steps: got {}, expected at most {}: {} takes each of the {} training timesteps at most once here", n, most,
+    fail<UsageError>("steps: got {}, expected at most {}: here {} uses each of the {} training timesteps at most once", n, most,
                      name_of(c.scheduler), c.scheduler == lcm || c.scheduler == tcd ? c.original_steps : c.num_train_timesteps);
 }
 
@@ -42,21 +42,22 @@ void check_signal(const Schedule& schedule) {
   for (const Step& step : schedule.steps)
     if (step.at.alpha == 0)
       fail<UnsupportedError>(
-          "schedule: timestep {} has no signal (zero terminal SNR), where ε-prediction cannot tell x₀; expected v_prediction, sample or "
+          "schedule: timestep {} has no signal (zero terminal SNR), so ε-prediction cannot recover x₀, expected v_prediction, sample or "
           "leading spacing",
           step.at.timestep);
 }
 
 void fill(Schedule& s, const SchedulerConfig& c, const ScheduleChoice& choice, int64_t n) {
   if (choice.drops_penultimate && c.scheduler == pndm)
-    fail<UnsupportedError>("schedule: plms keeps every level, its weights hold for evenly spaced timesteps; expected another sampler");
+    fail<UnsupportedError>(
+        "schedule: plms cannot drop a level, because its weights require evenly spaced timesteps, expected another sampler");
   const bool list = choice.gives_sigmas();
   const bool by_sigma = list || (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing);
   if (by_sigma && c.scheduler == pndm)
-    fail<UnsupportedError>("schedule '{}' does not go with plms, whose weights hold for evenly spaced timesteps; expected 'default'",
+    fail<UnsupportedError>("schedule '{}' cannot be combined with plms, whose weights require evenly spaced timesteps, expected 'default'",
                            choice.name);
   if (choice.name != "default" && (c.scheduler == scm || c.scheduler == ipndm || c.scheduler == wuerstchen))
-    fail<UnsupportedError>("schedule '{}' does not go with {}, which has times of its own; expected 'default'", choice.name,
+    fail<UnsupportedError>("schedule '{}' cannot be combined with {}, which has timesteps of its own, expected 'default'", choice.name,
                            name_of(c.scheduler));
   if (is_flow(c.scheduler)) return flow_levels(s, c, choice, n);
   if (is_edm(c.scheduler)) return edm_levels(s, c, choice, n);
@@ -64,7 +65,7 @@ void fill(Schedule& s, const SchedulerConfig& c, const ScheduleChoice& choice, i
   if (c.scheduler == ipndm) return ipndm_levels(s, n);
   if (c.scheduler == wuerstchen) return wuerstchen_levels(s, c, n);
   if (has_alpha_levels(c.scheduler) && by_sigma) {
-    SchedulerConfig sigma_form = c;  // whose table has a finite σ at zero terminal SNR
+    SchedulerConfig sigma_form = c;  // its table has a finite σ at zero terminal SNR
     sigma_form.scheduler = dpmpp_multistep;
     return sigma_levels(s, sigma_form, NoiseTable(sigma_form), choice, n);
   }
@@ -93,7 +94,7 @@ std::vector<float> Schedule::sigmas() const {
 Values ScheduleChoice::make(const ModelSigmas& model, int64_t n) const {
   if (sigma) return make_sigmas(*sigma, model, n, options);
   if (int64_t(sigmas.size()) != n + 1)
-    fail<UsageError>("sigmas: {} values are {} steps, asked for {}", sigmas.size(), sigmas.size() - 1, n);
+    fail<UsageError>("sigmas: {} values make {} steps, expected {} steps", sigmas.size(), sigmas.size() - 1, n);
   check_sigmas(sigmas, model.family, true);
   return sigmas;
 }
@@ -121,7 +122,7 @@ std::span<const ScheduleName> schedule_names() {
 ScheduleChoice find_schedule(std::string_view name, const ScheduleOptions& options, Form form) {
   const std::string wanted = folded(name);
   if (std::ranges::find(class_ways, wanted) != class_ways.end()) {
-    if (!options.empty()) fail<UsageError>("schedule {}: option '{}' is unknown; it has none", wanted, options.begin()->first);
+    if (!options.empty()) fail<UsageError>("schedule {}: option '{}' is unknown, expected none", wanted, options.begin()->first);
     ScheduleChoice choice{.name = wanted};
     if (wanted == "leading") choice.spacing = Spacing::leading;
     if (wanted == "trailing") choice.spacing = Spacing::trailing;
@@ -132,7 +133,7 @@ ScheduleChoice find_schedule(std::string_view name, const ScheduleOptions& optio
   if (!sigma) {
     std::vector<std::string_view> known;
     for (const ScheduleName& s : schedule_names()) known.push_back(s.name);
-    fail<UsageError>("schedule '{}' is unknown; known: {}", name, fmt::join(known, ", "));
+    fail<UsageError>("schedule '{}' is unknown, expected one of {}", name, fmt::join(known, ", "));
   }
   ScheduleChoice choice{.name = std::string(sigma->name)};
   if (form == Form::diffusers && options.empty()) {
@@ -156,7 +157,7 @@ Schedule make_schedule(const SchedulerConfig& config, const ScheduleChoice& choi
   if (choice.spacing) c.spacing = *choice.spacing, c.curve = Curve::spacing;
   if (choice.curve) c.curve = *choice.curve;
   if (!choice.gives_sigmas()) {
-    SchedulerConfig counted = c;  // along a curve DDIM takes σ where it likes, as DPM++ does
+    SchedulerConfig counted = c;  // along a curve DDIM's σ are not tied to timesteps, as in DPM++
     if (has_alpha_levels(c.scheduler) && c.curve != Curve::spacing) counted.scheduler = dpmpp_multistep;
     check_steps(counted, n);
   } else if (n < 1) {

@@ -1,4 +1,4 @@
-// Published tables, and what happens where diffusers fails. Equality with diffusers over all configurations: trajectories_test.cpp.
+// Published tables, and cases in which diffusers fails. trajectories_test.cpp proves equality with diffusers over all configurations.
 #include "sampling/schedules/schedule.h"
 
 #include <cmath>
@@ -101,7 +101,7 @@ TEST(Schedule, plms_repeats_its_first_step_and_ends_at_the_first_level) {
   EXPECT_EQ(make("PNDMScheduler", "", 1).steps.size(), 1u);
 }
 
-// 1000/20 = 50: on linspace the target of a step is not the next timestep of the list.
+// 1000/20 = 50: with linspace the target of a step is not the next timestep of the list.
 TEST(Schedule, ddim_counts_down_by_its_own_ratio) {
   const Schedule s = make("DDIMScheduler", R"("timestep_spacing": "linspace")", 20);
   EXPECT_EQ(s.steps[0].to.timestep, 949);
@@ -157,7 +157,7 @@ TEST(Schedule, number_of_steps) {
         EXPECT_NO_THROW(make(c, std::string(R"("timestep_spacing": ")") + spacing + "\"", n)) << c << n;
   }
   EXPECT_EQ(message_of("DDIMScheduler", "", 1001),
-            "steps: got 1001, expected at most 1000: DDIMScheduler takes each of the 1000 training timesteps at most once here");
+            "steps: got 1001, expected at most 1000: here DDIMScheduler uses each of the 1000 training timesteps at most once");
   EXPECT_NE(message_of("PNDMScheduler", R"("timestep_spacing": "linspace")", 1001), "nothing thrown");
   EXPECT_NE(message_of("EulerDiscreteScheduler", R"("timestep_spacing": "trailing")", 1001), "nothing thrown");
   EXPECT_NE(message_of("DPMSolverMultistepScheduler", R"("timestep_spacing": "leading")", 1000), "nothing thrown");
@@ -178,7 +178,7 @@ TEST(Schedule, names) {
   EXPECT_EQ(find_schedule("Karras").name, "karras");
   EXPECT_EQ(find_schedule("SGM Uniform").name, "sgm_uniform");
   EXPECT_EQ(find_schedule("Trailing").spacing, Spacing::trailing);
-  // The class's own form, unless an option or another program's form is asked for.
+  // The class's own form, unless an option or another program's form is requested.
   EXPECT_EQ(find_schedule("karras").curve, Curve::karras);
   EXPECT_EQ(find_schedule("karras").sigma, nullptr);
   EXPECT_NE(find_schedule("karras", {{"rho", 5}}).sigma, nullptr);
@@ -188,11 +188,11 @@ TEST(Schedule, names) {
     find_schedule("karas");
     FAIL();
   } catch (const UsageError& e) {
-    EXPECT_EQ(std::string(e.what()).substr(0, 54), "schedule 'karas' is unknown; known: default, automatic");
+    EXPECT_EQ(std::string(e.what()).substr(0, 63), "schedule 'karas' is unknown, expected one of default, automatic");
   }
 }
 
-// Levels along σ that are no class's own: the σ of the definition, at fractional times, on the levels that the class's sampler needs.
+// Sigmas that are not a class's own: σ by their definition, at fractional timesteps, at the levels that the class's sampler needs.
 TEST(Schedule, definitions_of_other_programs_under_each_class) {
   for (const char* c :
        {"EulerDiscreteScheduler", "DPMSolverMultistepScheduler", "DDIMScheduler", "LCMScheduler", "UniPCMultistepScheduler"}) {

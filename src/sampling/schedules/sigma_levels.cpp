@@ -28,11 +28,11 @@ Values timesteps_of(const NoiseTable& table, const Values& sigmas) {
 }
 
 struct Levels {
-  Values sigmas, timesteps;  // n each; then where the run ends
+  Values sigmas, timesteps;  // n each; then the end of the run
   double end = 0;
 };
 
-// Lu et al. 2022 (arXiv 2206.00927): even in ln σ, between the ends of the table.
+// Lu et al. 2022 (arXiv 2206.00927): evenly spaced in ln σ, between the ends of the table.
 Values uniform_in_lambda(const NoiseTable& table, int64_t n) {
   const double high = double(table.log_sigmas.back()), low = double(table.log_sigmas.front());
   Values sigmas = linspace(0, 1, n);
@@ -44,13 +44,13 @@ Levels exploding_levels(const SchedulerConfig& c, const NoiseTable& table, int64
   Levels l;
   l.timesteps = c.scheduler == dpm_sde ? spaced_timesteps(c, n) : as_f32(spaced_timesteps(c, n));
   l.sigmas = at_timesteps(table, l.timesteps);
-  if (c.log_linear) {  // over n + 1 points: the run ends at σ_min, whatever follows
+  if (c.log_linear) {  // over n + 1 points: the run always ends at σ_min
     l.sigmas.clear();
     for (const float v : linspace_f32(double(table.log_sigmas.back()), double(table.log_sigmas.front()), n + 1))
       l.sigmas.push_back(double(std::exp(v)));
   }
   if (c.curve != Curve::spacing) {
-    const bool spacing_ends = c.curve == Curve::karras && (c.scheduler == lms || c.scheduler == dpm_sde);  // whatever the file says
+    const bool spacing_ends = c.curve == Curve::karras && (c.scheduler == lms || c.scheduler == dpm_sde);  // independent of the file
     const double low = spacing_ends ? l.sigmas.back() : c.sigma_min.value_or(l.sigmas.back());
     const double high = spacing_ends ? l.sigmas.front() : c.sigma_max.value_or(l.sigmas.front());
     l.sigmas = curved(c.curve, low, high, n);
@@ -61,7 +61,7 @@ Levels exploding_levels(const SchedulerConfig& c, const NoiseTable& table, int64
   return l;
 }
 
-// σ = shift·s/(1 + (shift − 1)·s) of s even between 1 − 1/N (UniPC: 1) and 0, which is left out.
+// σ = shift·s/(1 + (shift − 1)·s) of s evenly spaced between 1 − 1/N (UniPC: 1) and 0, which is excluded.
 Values flow_curve(const SchedulerConfig& c, int64_t n) {
   const auto N = double(c.num_train_timesteps);
   const double shift = c.dynamic_shift && c.mu ? shift_of(c.time_shift, *c.mu) : c.shift;
@@ -108,13 +108,13 @@ Levels preserving_levels(const SchedulerConfig& c, const NoiseTable& table, int6
   }
   l.timesteps = whole_part(l.timesteps);
 
-  const bool stays = c.scheduler == deis || c.scheduler == sa_solver;  // they end where σ is least: along a curve in a step of no length
+  const bool stays = c.scheduler == deis || c.scheduler == sa_solver;  // they end at the smallest σ, along a curve with a step of length 0
   const bool on_curve = c.curve != Curve::spacing && (stays || c.scheduler == unipc);
   if (stays || c.ends_at_sigma_min) l.end = on_curve ? l.sigmas.back() : double(table.sigmas.front());
   return l;
 }
 
-// A list of σ that ends where the run ends, as it is; fractional timesteps.
+// A list of σ that includes the end of the run, unchanged; fractional timesteps.
 Levels chosen_levels(const NoiseTable& table, Values sigmas) {
   Levels l;
   l.end = sigmas.back();
@@ -173,7 +173,7 @@ void sigma_levels(Schedule& schedule, const SchedulerConfig& c, const NoiseTable
   }
   l.sigmas.resize(c.log_linear && c.curve == Curve::spacing && !choice.gives_sigmas() ? l.timesteps.size() + 1 : l.timesteps.size());
   l.sigmas.push_back(l.end);
-  if (c.continuous_timesteps) {  // for all σ, log-linear's n + 1 too
+  if (c.continuous_timesteps) {  // for all σ, including log-linear's n + 1
     l.timesteps.clear();
     for (size_t i = 0; i + 1 < l.sigmas.size(); ++i) l.timesteps.push_back(0.25 * double(std::log(float(l.sigmas[i]))));
   }

@@ -20,10 +20,10 @@ using Options = ScheduleOptions;
 
 double option(const Options& options, std::string_view name) { return options.find(name)->second; }
 
-// The value at `i` of n evenly spaced ones; the first of a single one.
+// The value at `i` of n evenly spaced ones; for n = 1, the first.
 double ramp(double from, double to, int64_t i, int64_t n) { return n == 1 ? from : from + (to - from) * double(i) / double(n - 1); }
 
-// n values of f(u), u evenly from 0 to 1, then 0.
+// n values of f(u), u evenly spaced from 0 to 1, then 0.
 template <class F> Values curve(int64_t n, const F& f) {
   Values sigmas;
   for (int64_t i = 0; i < n; ++i) sigmas.push_back(f(ramp(0, 1, i, n)));
@@ -31,7 +31,7 @@ template <class F> Values curve(int64_t n, const F& f) {
   return sigmas;
 }
 
-// Entries of the model's table by falling index, each once, then 0.
+// Entries of the model's table by descending index, each once, then 0.
 Values entries(const ModelSigmas& m, const std::vector<int64_t>& indices) {
   Values sigmas;
   int64_t last = -1;
@@ -41,7 +41,7 @@ Values entries(const ModelSigmas& m, const std::vector<int64_t>& indices) {
   return sigmas;
 }
 
-// `points` values, linear in ln σ between those of a published table.
+// `points` values, interpolated linearly in ln σ between those of a published table.
 Values interpolated(std::span<const double> table, int64_t points) {
   Values sigmas;
   for (int64_t i = 0; i < points; ++i) {
@@ -111,7 +111,7 @@ Values beta_a1111(const ModelSigmas&, int64_t n, const Options& o) {
   return curve(n, [&](double u) { return std::lerp(low, high, beta_quantile(1 - u, option(o, "alpha"), option(o, "beta"))); });
 }
 
-// Mochi: small even steps of σ over the first half of the run, quadratic ones to 0 over the second.
+// Mochi: small equal steps of σ over the first half of the run, quadratic ones to 0 over the second.
 Values linear_quadratic(const ModelSigmas& m, int64_t n, const Options& o) {
   if (n == 1) return {m.most(), 0};
   const double half = double(n / 2), rest = double(n) - half, threshold = option(o, "threshold"), missing = half - threshold * double(n);
@@ -125,7 +125,7 @@ Values linear_quadratic(const ModelSigmas& m, int64_t n, const Options& o) {
   return sigmas;
 }
 
-// Sabour et al. 2024 (arXiv 2404.14507), the closed form for a Gaussian: even in atan σ.
+// Sabour et al. 2024 (arXiv 2404.14507), the closed form for a Gaussian: evenly spaced in atan σ.
 Values kl_optimal(const ModelSigmas&, int64_t n, const Options& o) {
   const double high = std::atan(option(o, "sigma_max")), low = std::atan(option(o, "sigma_min"));
   return curve(n, [&](double u) { return std::tan(std::lerp(high, low, u)); });
@@ -155,7 +155,7 @@ Values vp(const ModelSigmas&, int64_t n, const Options& o) {
   });
 }
 
-// The multiple is rounded after the 1 is taken off, as Forge does: at a tie (62.5 of 16 steps) this is another entry.
+// The multiple is rounded after 1 is subtracted, as in Forge: at a tie (62.5 for 16 steps) this gives another entry.
 Values turbo(const ModelSigmas& m, int64_t n, const Options&) {
   const auto N = double(m.table.size());
   std::vector<int64_t> indices;
@@ -163,11 +163,11 @@ Values turbo(const ModelSigmas& m, int64_t n, const Options&) {
   return entries(m, indices);
 }
 
-// Luo et al. 2023 (arXiv 2310.04378): the network was distilled at 50 evenly spaced times; n of those.
+// Luo et al. 2023 (arXiv 2310.04378): n of the 50 evenly spaced timesteps that the network was distilled on.
 Values lcm(const ModelSigmas& m, int64_t n, const Options& o) {
   const auto trained = int64_t(option(o, "original_steps")), N = int64_t(m.table.size());
-  if (n > trained) fail<UsageError>("schedule lcm: {} steps, expected at most original_steps = {}", n, trained);
-  if (trained > N) fail<UsageError>("schedule lcm: original_steps {}, expected at most the model's {} levels", trained, N);
+  if (n > trained) fail<UsageError>("schedule lcm: got {} steps, expected at most original_steps = {}", n, trained);
+  if (trained > N) fail<UsageError>("schedule lcm: original_steps is {}, expected at most the model's {} noise levels", trained, N);
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < n; ++i) indices.push_back((trained - trained * i / n) * (N / trained) - 1);
   return entries(m, indices);
@@ -191,7 +191,7 @@ Values tangent(int64_t points, double pivot, double slope, double high, double l
   return values;
 }
 
-// Two such ramps, the second begins where the first ends: at half the range, after 0.6 of the points.
+// Two such ramps; the second starts where the first ends: at half the range, after 0.6 of the points.
 Values bong_tangent(const ModelSigmas& m, int64_t n, const Options&) {
   const int64_t points = n + 2, joint = points * 3 / 5;
   const double slope = 0.2 * 40 / double(points), middle = (m.most() + m.least()) / 2;
@@ -209,14 +209,14 @@ template <std::span<const double> (*table)()> Values published(const ModelSigmas
   return sigmas;
 }
 
-// A1111's form: of any other number of steps than the table has values, n points of it.
+// A1111's form: for a number of steps other than the table's number of values, n points of it.
 template <std::span<const double> (*table)()> Values published_a1111(const ModelSigmas&, int64_t n, const Options&) {
   Values sigmas = interpolated(table(), n);
   sigmas.push_back(0);
   return sigmas;
 }
 
-// Above 20 steps the longest table, linear in ln σ between its values.
+// Above 20 steps the longest table, interpolated linearly in ln σ.
 Values gits(const ModelSigmas&, int64_t n, const Options& o) {
   const Values table = gits_sd15_levels(option(o, "coeff"), n);
   Values sigmas = n == 1 ? Values{table.front(), 0} : int64_t(table.size()) == n + 1 ? table : interpolated(table, n + 1);
@@ -352,14 +352,14 @@ Options complete(const SigmaSchedule& s, const ModelSigmas& m, const Options& gi
     const auto o =
         std::find_if(s.options.begin(), s.options.end(), [&, wanted = std::string_view(name)](const auto& k) { return k.name == wanted; });
     if (o == s.options.end())
-      fail<UsageError>("schedule {}: option '{}' is unknown; {}", s.name, name,
-                       known.empty() ? "it has none" : fmt::format("known: {}", fmt::join(known, ", ")));
+      fail<UsageError>("schedule {}: option '{}' is unknown, expected {}", s.name, name,
+                       known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")));
     if (!(value >= o->least && value <= o->most))
       fail<UsageError>("schedule {}: {} is {}, expected {} to {}", s.name, name, value, o->least, o->most);
     all[name] = value;
   }
   if (all.contains("sigma_min") && all["sigma_min"] >= all["sigma_max"])
-    fail<UsageError>("schedule {}: sigma_min {} is not below sigma_max {}", s.name, all["sigma_min"], all["sigma_max"]);
+    fail<UsageError>("schedule {}: sigma_min is {}, expected less than sigma_max = {}", s.name, all["sigma_min"], all["sigma_max"]);
   if (m.family == SigmaFamily::flow && all.contains("sigma_max") && all["sigma_max"] > 1)
     fail<UsageError>("schedule {}: sigma_max is {}, expected at most 1 for a flow model", s.name, all["sigma_max"]);
   return all;
@@ -408,15 +408,15 @@ Values make_sigmas(const SigmaSchedule& s, const ModelSigmas& m, int64_t n, cons
   const auto N = int64_t(m.table.size());
   if (n < 1) fail<UsageError>("steps: got {}, expected at least 1", n);
   if (s.most_steps == table_size && n > N)
-    fail<UsageError>("steps: got {}, expected at most {}: {} takes levels of the model's table", n, N, s.name);
+    fail<UsageError>("steps: got {}, expected at most {}: {} uses entries of the model's noise table", n, N, s.name);
   if (s.models == exploding && m.family == SigmaFamily::flow)
-    fail<UsageError>("schedule {}: its levels are no levels of a flow model, which end at 1", s.name);
-  if (s.models == flow && m.family != SigmaFamily::flow) fail<UsageError>("schedule {}: it is for flow models only", s.name);
+    fail<UsageError>("schedule {}: does not support flow models, whose sigmas are at most 1", s.name);
+  if (s.models == flow && m.family != SigmaFamily::flow) fail<UsageError>("schedule {}: supports only flow models", s.name);
   return s.make(m, n, complete(s, m, options));
 }
 
 void check_sigmas(std::span<const double> sigmas, SigmaFamily family, bool open_end) {
-  if (sigmas.size() < 2) fail<UsageError>("sigmas: {} values, expected at least 2: where the run starts and where it ends", sigmas.size());
+  if (sigmas.size() < 2) fail<UsageError>("sigmas: got {} values, expected at least 2: the start and the end of the run", sigmas.size());
   for (size_t i = 0; i < sigmas.size(); ++i) {
     if (!std::isfinite(sigmas[i]) || sigmas[i] < 0)
       fail<UsageError>("sigmas: value {} is {}, expected a number of at least 0", i + 1, sigmas[i]);

@@ -1,4 +1,4 @@
-// Published lists, and what k-diffusion and diffusers make.
+// Published lists, and schedules of k-diffusion and diffusers.
 #include "sampling/schedules/sigma_schedules.h"
 
 #include <cmath>
@@ -125,8 +125,8 @@ TEST(FlowSchedules, terminal_and_angles) {
   EXPECT_THROW(flow_times(0), UsageError);
 }
 
-// golden/make_schedules.py: scipy's quantiles, k-diffusion's and diffusers' own functions, all in f64. Observed 5.6e-8, the f32 of the
-// file.
+// golden/make_schedules.py: quantiles by scipy, and the functions of k-diffusion and diffusers, all in f64. Observed 5.6e-8, from the f32
+// of the file.
 HOST_TEST(SigmaScheduleGoldens, equal_the_references) {
   const test::Golden golden(__FILE__, "schedules", device);
   const ModelSigmas model = sd1();
@@ -177,7 +177,7 @@ TEST(SigmaSchedules, special_functions_at_known_points) {
   EXPECT_EQ(normal_quantile(1), std::numeric_limits<double>::infinity());
 }
 
-// Ends, order, length: every schedule, from one step on.
+// Ends, order and length of every schedule, from one step on.
 TEST(SigmaSchedules, every_schedule_falls) {
   const ModelSigmas models[] = {sd1(), ModelSigmas::flow(3)};
   for (const SigmaSchedule& s : sigma_schedules())
@@ -227,7 +227,7 @@ TEST(SigmaSchedules, repeated_entries_are_one_step) {
   EXPECT_LT(of("beta", sd1(), 900).size(), 900u);
 }
 
-// A1111 takes a table of 32 values as it is for 32 steps and puts 0 behind it; in between, both forms are linear in ln σ.
+// For 32 steps A1111 uses a table of 32 values unchanged and appends 0; for other counts both forms are linear in ln σ.
 TEST(SigmaSchedules, published_tables_of_other_lengths) {
   const Values all = of("Align Your Steps 32", sd1(), 32);
   EXPECT_EQ(all.size(), 33u);
@@ -243,7 +243,7 @@ TEST(SigmaSchedules, published_tables_of_other_lengths) {
   expect_near(of("gits_sdxl_a1111", sd1(), 6), {14.615, 2.567, 0.987, 0.418, 0.179, 0.029, 0});
 }
 
-// The release's tables: Σ (i + 1)·σᵢ over the 19 tables of each coefficient, with the last level in place of 0.
+// The release's tables: Σ (i + 1)·σᵢ over the 19 tables of each coefficient, with the last noise level instead of 0.
 TEST(SigmaSchedules, gits_has_a_table_for_each_number_of_steps) {
   expect_near(of("gits_comfyui", sd1(), 10),
               {14.61464119, 5.85520077, 2.84484982, 1.67050016, 1.08895338, 0.74807048, 0.50118381, 0.32104823, 0.19894916, 0.09824532, 0});
@@ -276,14 +276,15 @@ std::string refusal(std::string_view name, int64_t n, const ScheduleOptions& opt
 
 TEST(SigmaSchedules, refusals_name_what_is_wrong) {
   EXPECT_EQ(refusal("karras", 0, {}), "steps: got 0, expected at least 1");
-  EXPECT_EQ(refusal("simple", 1001, {}), "steps: got 1001, expected at most 1000: simple takes levels of the model's table");
+  EXPECT_EQ(refusal("simple", 1001, {}), "steps: got 1001, expected at most 1000: simple uses entries of the model's noise table");
   EXPECT_EQ(refusal("lcm", 51, {}), "schedule lcm: 51 steps, expected at most original_steps = 50");
-  EXPECT_EQ(refusal("karras", 5, {{"roh", 5}}), "schedule karras: option 'roh' is unknown; known: rho, sigma_min, sigma_max");
-  EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown; it has none");
+  EXPECT_EQ(refusal("karras", 5, {{"roh", 5}}), "schedule karras: option 'roh' is unknown, expected one of rho, sigma_min, sigma_max");
+  EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown, expected none");
   EXPECT_EQ(refusal("karras", 5, {{"rho", 0}}), "schedule karras: rho is 0, expected 0.1 to 100");
-  EXPECT_EQ(refusal("karras", 5, {{"sigma_min", 20}}), "schedule karras: sigma_min 20 is not below sigma_max 14.614646911621094");
+  EXPECT_EQ(refusal("karras", 5, {{"sigma_min", 20}}),
+            "schedule karras: sigma_min is 20, expected less than sigma_max = 14.614646911621094");
   EXPECT_EQ(refusal("gits_comfyui", 5, {{"coeff", 1.22}}), "schedule gits: coeff is 1.22, expected 0.8 to 1.5 in steps of 0.05");
-  EXPECT_EQ(refusal("flux", 5, {}), "schedule flux: it is for flow models only");
+  EXPECT_EQ(refusal("flux", 5, {}), "schedule flux: supports only flow models");
   EXPECT_THROW(of("ays", ModelSigmas::flow(3), 5), UsageError);
   EXPECT_THROW(of("karras", ModelSigmas::flow(3), 5, {{"sigma_max", 1.5}}), UsageError);
 }
@@ -306,7 +307,7 @@ TEST(SigmaSchedules, names_are_those_of_other_programs_and_stand_for_one_schedul
   }
 }
 
-// No two names stand for the same levels, but for those that are one schedule by definition.
+// No two names are the same schedule, except those that are equal by definition.
 TEST(SigmaSchedules, no_two_are_the_same) {
   std::set<Values> seen;
   const ModelSigmas m = sd1();
@@ -325,7 +326,7 @@ std::string list_refusal(const Values& sigmas, SigmaFamily family = SigmaFamily:
 
 TEST(SigmaSchedules, lists_of_users) {
   EXPECT_EQ(list_refusal({14.6, 7, 1, 0}), "nothing thrown");
-  EXPECT_EQ(list_refusal({0}), "sigmas: 1 values, expected at least 2: where the run starts and where it ends");
+  EXPECT_EQ(list_refusal({0}), "sigmas: got 1 values, expected at least 2: the start and the end of the run");
   EXPECT_EQ(list_refusal({14.6, 7, 7, 0}), "sigmas: value 3 is 7 after 7, expected each below the one before");
   EXPECT_EQ(list_refusal({7, 14.6, 0}), "sigmas: value 2 is 14.6 after 7, expected each below the one before");
   EXPECT_EQ(list_refusal({7, 1}), "sigmas: the last is 1, expected 0");

@@ -20,7 +20,7 @@ Values leading(int64_t train, int64_t n, int64_t offset) {
 
 Values trailing(int64_t first, double ratio) {
   Values t;
-  const double start = double(first), step = (start - ratio) - start;  // the step of numpy.arange has been rounded by the sum
+  const double start = double(first), step = (start - ratio) - start;  // like numpy.arange, whose step is rounded by the sum
   const auto count = int64_t(std::ceil(-start / -ratio));
   for (int64_t i = 0; i < count; ++i) t.push_back(std::nearbyint(start + double(i) * step) - 1);
   while (!t.empty() && t.back() < 0) t.pop_back();
@@ -65,7 +65,7 @@ Values spaced_timesteps(const SchedulerConfig& c, int64_t n) {
 }
 
 Values spaced_over_one_more(const SchedulerConfig& c, const NoiseTable& table, int64_t n) {
-  // In f32, as the reference: alpha_bar → ln √ᾱ − ln √(1 − ᾱ).
+  // In f32, as in the reference: alpha_bar → ln √ᾱ − ln √(1 − ᾱ).
   const auto log_snr = [](float a) { return std::log(std::sqrt(a)) - std::log(std::sqrt(1 - a)); };
   const auto& bars = table.alphas_cumprod;
   auto last = int64_t(std::count_if(bars.begin(), bars.end(), [&](float a) { return double(log_snr(a)) >= c.lambda_min_clipped; }));

@@ -32,7 +32,7 @@ double incomplete_beta(double x, double a, double b) {
   return 1 - front * beta_fraction(1 - x, b, a) / b;
 }
 
-// The root of the increasing f(x) = p between the two ends.
+// The root of the increasing f(x) = p between the two ends, by bisection.
 template <class F> double bisect(const F& f, double p, double low, double high) {
   for (int i = 0; i < 200; ++i) {
     const double middle = low + (high - low) / 2;
@@ -47,7 +47,7 @@ template <class F> double bisect(const F& f, double p, double low, double high) 
 double beta_quantile(double p, double a, double b) {
   if (p <= 0) return 0;
   if (p >= 1) return 1;
-  if (a == b && p == 0.5) return 0.5;  // exactly: what is rounded to a table's entry may lie on a tie
+  if (a == b && p == 0.5) return 0.5;  // exact, because rounding to a table's entry may hit a tie
   return bisect([&](double x) { return incomplete_beta(x, a, b); }, p, 0, 1);
 }
 

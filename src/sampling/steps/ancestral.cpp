@@ -24,8 +24,8 @@ Tensor renoised(const Run& run, const Tensor& x, const AncestralSplit& split) {
 }
 
 std::vector<Option> noise_options(double eta) {
-  return {{.name = "eta", .summary = "how much of each step is fresh noise", .standard = eta},
-          {.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}};
+  return {{.name = "eta", .summary = "share of each step that is noise", .standard = eta},
+          {.name = "s_noise", .summary = "factor of the step noise", .standard = 1}};
 }
 
 }  // namespace hearth::sampling

@@ -1,4 +1,4 @@
-// The ancestral split: a step to σ' goes down further, without noise, and fresh noise brings the level back.
+// The ancestral split: a step to σ' first goes further down without noise, then step noise restores σ'.
 #pragma once
 
 #include "sampling/sampler.h"
@@ -7,8 +7,8 @@ namespace hearth::sampling {
 
 struct AncestralSplit {
   double down;     // the σ that the deterministic step goes to
-  double up;       // the size of the fresh noise
-  double rescale;  // what x is multiplied by before the noise; 1 but on flow paths
+  double up;       // the standard deviation of the step noise
+  double rescale;  // factor of x before the noise; 1 except on flow paths
 };
 
 // k-diffusion's, of σ/α. up = min(σ', eta·√(σ'²(σ² − σ'²)/σ²)), down = √(σ'² − up²); to may be 0.
@@ -17,7 +17,7 @@ AncestralSplit exploding_split(double from, double to, double eta);
 // up = √(σ'² − (down·rescale)²). eta = 0 is no split.
 AncestralSplit ancestral_split(const Path& path, double from, double to, double eta);
 
-// rescale·x + s_noise·up·noise; draws nothing where up is 0.
+// rescale·x + s_noise·up·noise; draws nothing if up is 0.
 Tensor renoised(const Run& run, const Tensor& x, const AncestralSplit& split);
 
 std::vector<Option> noise_options(double eta);  // eta, with this default, and s_noise

@@ -15,10 +15,10 @@ Level churn(State& s, const Run& run) {
 }
 
 std::vector<Option> churn_options() {
-  return {{.name = "s_churn", .summary = "how far noise lifts x before a step", .standard = 0},
-          {.name = "s_tmin", .summary = "no lift below this sigma", .standard = 0},
-          {.name = "s_tmax", .summary = "no lift above this sigma", .standard = std::numeric_limits<double>::infinity()},
-          {.name = "s_noise", .summary = "factor of the fresh noise", .standard = 1}};
+  return {{.name = "s_churn", .summary = "amount of noise added before a step", .standard = 0},
+          {.name = "s_tmin", .summary = "no churn below this sigma", .standard = 0},
+          {.name = "s_tmax", .summary = "no churn above this sigma", .standard = std::numeric_limits<double>::infinity()},
+          {.name = "s_noise", .summary = "factor of the step noise", .standard = 1}};
 }
 
 }  // namespace hearth::sampling

@@ -20,7 +20,7 @@ DpmWeights dpm_weights(DpmAlgorithm algorithm, DpmSolverType type, int order, co
   if (order == 2 && type == DpmSolverType::midpoint) w.d1 = w.d0 / 2;
   else w.d1 = (data ? -size : size) * (e / std::abs(z) + (data ? 1 : -1));
   if (order < 3) return w;
-  // The integral wants −½ here; with fresh noise diffusers 0.39.0 has +½ (times −α'), and so have the images made with it.
+  // The integral requires −½ here; with step noise diffusers 0.39.0 has +½ (times −α'), and published images depend on it.
   w.d2 = size * ((e - z) / (z * z) + (algorithm == DpmAlgorithm::data_sde ? 0.5 : -0.5));
   return w;
 }
@@ -32,15 +32,18 @@ Tensor dpm_estimate(DpmAlgorithm algorithm, const Tensor& x, const Tensor& x0, c
 
 std::vector<Option> dpm_options(bool lower_order_final) {
   const auto choices = [](const auto& texts) { return std::vector<std::string_view>(std::begin(texts), std::end(texts)); };
-  return {
-      {.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
-      {.name = "algorithm_type",
-       .summary = "++: x0 is integrated, otherwise the noise; sde: with fresh noise",
-       .most = 3,
-       .whole = true,
-       .choices = choices(dpm_algorithms)},
-      {.name = "solver_type", .summary = "how the slope counts", .most = 1, .whole = true, .choices = choices(dpm_solver_types)},
-      {.name = "lower_order_final", .summary = "lower orders at the end", .standard = double(lower_order_final), .most = 1, .whole = true}};
+  return {{.name = "solver_order", .summary = "of the polynomial", .standard = 2, .least = 1, .most = 3, .whole = true},
+          {.name = "algorithm_type",
+           .summary = "++: integrates x0, otherwise the noise; sde: with step noise",
+           .most = 3,
+           .whole = true,
+           .choices = choices(dpm_algorithms)},
+          {.name = "solver_type", .summary = "weights of the slope", .most = 1, .whole = true, .choices = choices(dpm_solver_types)},
+          {.name = "lower_order_final",
+           .summary = "lower the order at the end",
+           .standard = double(lower_order_final),
+           .most = 1,
+           .whole = true}};
 }
 
 DpmAlgorithm dpm_algorithm(const Run& run) { return DpmAlgorithm(int(run.option("algorithm_type"))); }

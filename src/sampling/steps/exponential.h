@@ -1,4 +1,4 @@
-// The functions and levels of exponential integrators, whose time is λ = ln(α/σ).
+// Functions and noise levels of exponential integrators, whose time is λ = ln(α/σ).
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,8 @@ inline double phi_1(double z) { return z == 0 ? 1 : std::expm1(z) / z; }
 inline double phi_2(double z) { return std::abs(z) < 1e-4 ? 0.5 + z / 6 + z * z / 24 : (phi_1(z) - 1) / z; }
 inline double psi(double z) { return z * phi_2(z); }
 
-// A flow path begins at σ = 1, where λ is infinite: there the plan begins at the σ of 0.01 % of the model's own schedule, as in
-// ComfyUI. Other plans stay as they are.
+// A flow path starts at σ = 1, where λ is infinite. The plan therefore starts at the σ of 0.01 % of the model's own schedule, as in
+// ComfyUI. Other plans are unchanged.
 inline Schedule finite_start(const Schedule& schedule, const Options&) {
   Schedule plan = schedule;
   if (plan.path.family != Family::flow || plan.steps.empty() || plan.steps.front().from.sigma < 1) return plan;
@@ -22,7 +22,7 @@ inline Schedule finite_start(const Schedule& schedule, const Options&) {
   return plan;
 }
 
-// The standard deviation of the noise of a stochastic step of length h in λ, as a part of the σ reached: √(1 − e^(−2·h·eta)).
+// The standard deviation of the noise of a stochastic step of length h in λ, relative to the σ reached: √(1 − e^(−2·h·eta)).
 inline double fresh_part(double h, double eta) { return std::sqrt(-std::expm1(-2 * h * eta)); }
 
 }  // namespace hearth::sampling

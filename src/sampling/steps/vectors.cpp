@@ -23,7 +23,8 @@ Tensor combine(std::span<const Tensor> xs, std::span<const double> factors) {
   }
   Tensor y = Tensor::zeros(xs[0].backend(), xs[0].shape(), DType::f64);
   for (size_t k = 0; k < xs.size(); ++k) {
-    if (!is_wide(xs[k]) || xs[k].shape() != y.shape()) fail<ShapeError>("combine: {} and {} differ", y.shape(), xs[k].shape());
+    if (!is_wide(xs[k]) || xs[k].shape() != y.shape())
+      fail<ShapeError>("combine: shapes {} and {}, expected equal shapes and f64", y.shape(), xs[k].shape());
     for (int64_t i = 0; i < y.numel(); ++i) y.data<double>()[i] += factors[k] * xs[k].data<double>()[i];
   }
   return y;

@@ -1,4 +1,4 @@
-// All vector work of the samplers, on tensors of a host. f32; or f64, where trajectories are compared with
+// All vector work of the samplers, on host tensors. f32; or f64, to compare trajectories with
 // their definitions to 1e-6.
 #pragma once
 
@@ -16,7 +16,7 @@ inline Tensor combine(std::initializer_list<Tensor> xs, std::initializer_list<do
   return combine(std::span<const Tensor>(xs.begin(), xs.size()), std::span<const double>(factors.begin(), factors.size()));
 }
 
-// From one level to a less noisy one along the straight line that x and x̂₀ span, without fresh noise:
+// From one level to a less noisy one along the straight line through x and x̂₀, without step noise:
 //   x' = alpha·x̂₀ + sigma·ε  with  ε = (x − α·x̂₀)/σ
 Tensor towards(const Tensor& x, const Tensor& x0, const Level& from, double alpha, double sigma);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// An order-preserving map of floats to the high bits of an integer. Both zeros are one.
+// Maps floats to the high bits of an integer, preserving their order. Both zeros are equal.
 constexpr int bucket_bits = 12;
 uint32_t bucket_of(float key) {
   const auto bits = std::bit_cast<int32_t>(key + 0.0f);
@@ -22,10 +22,10 @@ uint32_t bucket_of(float key) {
   return ordered >> (32 - bucket_bits);
 }
 
-// Takes candidates by falling key, among equals by falling index, for as long as keeps(sum of p of those taken already), but one at
-// least; returns the last one. keeps must not turn true again as the sum grows.
+// Takes candidates by descending key, among equals by descending index, while keeps(sum of p of those already taken), but at least one.
+// Returns the last one. keeps must not become true again as the sum grows.
 //
-// A histogram of the keys finds the few among which it is; in there a bisection by nth_element.
+// A histogram of the keys narrows down the position of the last one; within its bin nth_element bisects.
 template <class Keeps> size_t last_taken(std::span<const float> key, std::span<const float> p, Keeps keeps) {
   std::vector<double> mass(size_t(1) << bucket_bits, 0.0);
   uint32_t lowest = uint32_t(mass.size()), bucket = 0;
@@ -83,7 +83,7 @@ float* Candidates::find(int32_t token) {
 
 void Candidates::check_any() const {
   if (largest(score) == -infinity)
-    fail<UsageError>("token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all");
+    fail<UsageError>("token sampling: the logit bias and the forbidden tokens exclude all tokens, expected at least one allowed token");
 }
 
 double Candidates::normalize() {
@@ -105,7 +105,7 @@ void apply_temperature(Candidates& c, double temperature) {
 
 void top_k(Candidates& c, int64_t k) {
   if (k >= int64_t(c.size())) return;
-  // Values above the k-th largest of what has been seen, cut back to k whenever there are twice as many.
+  // Values above the k-th largest seen so far, cut to k whenever there are twice as many.
   std::vector<float> best;
   float bar = -infinity;
   const auto cut = [&] {
@@ -126,7 +126,7 @@ void top_p(Candidates& c, double p) {
   c.normalize();
   const double total = sum_of(c.p);
   const auto rest = float(1 - p);
-  // Tokens this improbable do not reach `rest` even all together, hence none of them stays.
+  // The sum of tokens this improbable stays below `rest`, so none of them is kept.
   const auto negligible = float(0.99 * (1 - p) / double(c.size()));
   c.keep([&](size_t i) { return c.p[i] >= negligible; });
   const size_t last = last_taken(c.score, c.p, [&](double sum) { return float(total - sum) > rest; });
@@ -175,7 +175,7 @@ void top_n_sigma(Candidates& c, double n) {
 void exclude_top_choices(Candidates& c, double threshold) {
   c.normalize();
   const auto bar = float(threshold);
-  size_t last = c.size();  // of the top choices the one that stays
+  size_t last = c.size();  // the top choice that stays
   for (size_t i = 0; i < c.size(); ++i)
     if (c.p[i] >= bar && (last == c.size() || c.score[i] <= c.score[last])) last = i;
   c.keep([&](size_t i) { return c.p[i] < bar || i == last; });
@@ -189,7 +189,7 @@ void truncate_surprise(Candidates& c, double mu) {
 }
 
 size_t draw(const Candidates& c, double u) {
-  const double bar = u * std::accumulate(c.p.begin(), c.p.end(), 0.0);  // in the order of the loop
+  const double bar = u * std::accumulate(c.p.begin(), c.p.end(), 0.0);  // summed in the order of the loop
   double sum = 0;
   size_t i = 0;
   while (i + 1 < c.size() && (sum += c.p[i]) <= bar) ++i;

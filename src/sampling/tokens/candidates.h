@@ -1,9 +1,9 @@
-// The tokens that may come next, and the filters that make them fewer. A filter sees the softmax over what the ones before it
-// left, as a logits processor of transformers does that meets −∞ for what is gone.
+// The tokens that may come next, and the filters that remove some of them. A filter sees the softmax over what the earlier filters
+// left, as a logits processor of transformers does when removed tokens have score −∞.
 //
 // Reference: transformers 4.57.1 (generation/logits_process.py) for temperature, top-k, top-p, min-p, typical, epsilon and eta,
-// down to ties and bounds: probabilities are f32, running sums f64 rounded to f32 where they are compared. llama.cpp for
-// top-n-sigma, XTC and Mirostat 2. None of them sorts the vocabulary: the largest weights of 152 000 tokens are found by selection.
+// down to ties and bounds: probabilities are f32, running sums are f64 and rounded to f32 for comparison. llama.cpp for
+// top-n-sigma, XTC and Mirostat 2. No filter sorts the vocabulary: the largest weights of 152 000 tokens are found by selection.
 #pragma once
 
 #include <cstdint>
@@ -17,46 +17,46 @@ struct Candidates {
   std::vector<int32_t> id;   // ascending
   std::vector<float> p;      // softmax of score; valid after normalize()
 
-  // Every token of a row that has passed check_logits, ids from 0.
+  // All tokens of a row that has passed check_logits, ids from 0.
   void assign(std::span<const float> logits);
   size_t size() const { return score.size(); }
-  // The entry of a token, nullptr where it is no candidate.
+  // The entry of a token, nullptr if it is not a candidate.
   float* find(int32_t token);
-  // UsageError when there is no candidate, or every one has −∞.
+  // UsageError if there is no candidate, or if every score is −∞.
   void check_any() const;
-  // p = softmax(score); returns ln Σ exp(score). Fails as check_any.
+  // p = softmax(score); returns ln Σ exp(score). Errors as check_any.
   double normalize();
-  // Leaves the candidates i with keeps(i) true, in their order and with the p they had.
+  // Keeps the candidates i with keeps(i) true, in their order, with their previous p.
   template <class Keeps> void keep(Keeps keeps);
 };
 
-// score / temperature in f32; temperature > 0. Where that overflows, the same with the largest score moved to 0 first.
+// score / temperature in f32; temperature > 0. If that overflows, the scores are first shifted so that the largest is 0.
 void apply_temperature(Candidates& c, double temperature);
-// The k largest; more where others equal the k-th. k ≥ 1.
+// The k largest; more if others equal the k-th. k ≥ 1.
 void top_k(Candidates& c, int64_t k);
-// The fewest tokens that together have probability p or more, at least one. Among equals the highest ids stay.
+// The smallest set of tokens whose probabilities sum to p or more, at least one. Among equals the highest ids stay.
 void top_p(Candidates& c, double p);
 // Those with at least min_p times the largest probability.
 void min_p(Candidates& c, double min_p);
-// Meister et al. 2022 (arXiv 2202.00666): those whose −ln p is nearest to the entropy, until their probabilities reach `mass`; all
-// that are as near as the last one.
+// Meister et al. 2022 (arXiv 2202.00666): the tokens whose −ln p is nearest to the entropy, until their probabilities reach `mass`; tokens
+// at the same distance as the last one are kept.
 void typical(Candidates& c, double mass);
-// Hewitt et al. 2022 (arXiv 2210.15191): those with probability epsilon or more; and the same with min(ε, √ε·exp(−entropy)). The
-// most probable stay.
+// Hewitt et al. 2022 (arXiv 2210.15191): tokens with probability epsilon or more; and the same with min(ε, √ε·exp(−entropy)). The
+// most probable token always stays.
 void epsilon_cutoff(Candidates& c, double epsilon);
 void eta_cutoff(Candidates& c, double epsilon);
-// Tang et al. 2024 (arXiv 2411.07641): scores down to n standard deviations below the largest one.
+// Tang et al. 2024 (arXiv 2411.07641): scores down to n standard deviations below the largest.
 void top_n_sigma(Candidates& c, double n);
-// "Exclude top choices": of the tokens with probability `threshold` or more all but the least probable one go. Among equals the
+// "Exclude top choices": removes all tokens with probability `threshold` or more except the least probable of them. Among equals the
 // highest id stays.
 void exclude_top_choices(Candidates& c, double threshold);
-// Mirostat 2 (Basu et al. 2021, arXiv 2007.14966): tokens with −log₂ p of at most mu, else the most probable one alone.
+// Mirostat 2 (Basu et al. 2021, arXiv 2007.14966): tokens with −log₂ p of at most mu, or else the most probable one alone.
 void truncate_surprise(Candidates& c, double mu);
 
-// The index of the first candidate at which the sum of the probabilities exceeds u times their total; u in [0, 1). Never one
+// The index of the first candidate at which the cumulative probability exceeds u times the total; u in [0, 1). Never a candidate
 // whose probability is 0. Needs p.
 size_t draw(const Candidates& c, double u);
-// The index of the largest score, the lowest id among equals. Fails as check_any.
+// The index of the largest score, the lowest id among equals. Errors as check_any.
 size_t most_probable(const Candidates& c);
 
 template <class Keeps> void Candidates::keep(Keeps keeps) {

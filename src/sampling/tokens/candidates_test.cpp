@@ -58,7 +58,7 @@ void apply(Candidates& c, const Json& entry) {
   apply_sequence_bias(c, context, biases);
 }
 
-// Ids and scores; what has −∞ is gone.
+// Ids and scores; tokens with −∞ are removed.
 void expect_equal(Candidates c, const Json& expected, const std::string& what) {
   c.keep([&](size_t i) { return std::isfinite(c.score[i]); });
   EXPECT_EQ(c.id, expected["kept"].get<Ids>()) << what;
@@ -138,7 +138,7 @@ TEST(Candidates, a_temperature_that_overflows_leaves_the_largest) {
   apply_temperature(c, 1e-45);
   c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{0, 0.5, 0, 0.5}));
-  c.assign(std::vector<float>{-1, -30, -29});  // here −30 / T overflows, and harmlessly so
+  c.assign(std::vector<float>{-1, -30, -29});  // −30 / T overflows here, which is harmless
   apply_temperature(c, 1e-38);
   c.normalize();
   EXPECT_EQ(c.p, (std::vector<float>{1, 0, 0}));
@@ -244,12 +244,12 @@ TEST(Exponentials, a_row_with_a_nan_or_an_infinity_is_an_error_of_one_line) {
   EXPECT_NO_THROW(check_logits(row));
   row[17] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(test::message_of<NonFiniteError>([&] { check_logits(row); }),
-            "logits: 1 of 100 values is not finite, the first is nan of token 17; numbers were needed");
+            "logits: 1 of 100 values is not finite, the first is nan at token 17, expected finite values");
   row[99] = -std::numeric_limits<float>::infinity();
   row[5] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(test::message_of<NonFiniteError>([&] { check_logits(row); }),
-            "logits: 3 of 100 values are not finite, the first is inf of token 5; numbers were needed");
-  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: an empty row, expected one value per token");
+            "logits: 3 of 100 values are not finite, the first is inf at token 5, expected finite values");
+  EXPECT_EQ(test::message_of<ShapeError>([&] { check_logits({}); }), "logits: empty row, expected one value per token");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Random numbers as a function of (seed, position, stream), by Philox4x32-10 (core/philox.h). There is no state, so the number
-// for the tenth token does not depend on how the nine before it were drawn.
+// for the tenth token does not depend on how the first nine were drawn.
 #pragma once
 
 #include <cstdint>

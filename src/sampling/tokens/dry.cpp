@@ -14,7 +14,7 @@ namespace {
 using Tokens = std::span<const int32_t>;
 using Breakers = std::unordered_multimap<int32_t, std::vector<int32_t>>;  // by their first token
 
-// How many tokens at the end of the context follow its last breaker; all of them without one. Of several breakers that begin at
+// Number of tokens at the end of the context after its last breaker; all of them without one. Of several breakers that start at
 // one token the longest counts.
 int64_t tokens_after_breaker(Tokens context, const Breakers& breakers) {
   const auto length = int64_t(context.size());
@@ -31,7 +31,7 @@ int64_t tokens_after_breaker(Tokens context, const Breakers& breakers) {
   return length;
 }
 
-// result[i]: how many tokens before context[i] equal those at the end of the context (Gusfield's Z function, backwards; linear).
+// result[i]: number of tokens before context[i] that equal those at the end of the context (Gusfield's Z function, backwards; linear).
 std::vector<int64_t> repeats(Tokens context) {
   const auto n = int64_t(context.size());
   const auto at = [&](int64_t i) { return context[n - 1 - i]; };
@@ -78,7 +78,7 @@ std::vector<std::vector<int32_t>> dry_breakers(std::span<const std::string> text
   std::vector<std::vector<int32_t>> breakers;
   for (const std::string& text : texts) {
     if (text.empty()) fail<UsageError>("--dry-sequence-breaker: the text is empty, expected at least one character");
-    std::unordered_map<size_t, std::vector<int32_t>> rests;  // ids of the text from there on
+    std::unordered_map<size_t, std::vector<int32_t>> rests;  // ids of the text from that position on
     for (size_t token = 0; token < pieces.size(); ++token) {
       const std::string& piece = pieces[token];
       if (piece.find(text) != piece.npos) {

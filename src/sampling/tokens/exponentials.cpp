@@ -12,7 +12,7 @@ namespace {
 
 // For x ≤ 0: 2ⁿ·eʳ with |r| ≤ ln(2)/2 and eʳ by its series, whose ninth term is below half a unit in the last place.
 inline float exp_of_negative(float x) {
-  const uint32_t mask = -uint32_t(x >= -87.0f);  // a condition would keep the loop from becoming vector code
+  const uint32_t mask = -uint32_t(x >= -87.0f);  // a branch would prevent vectorization of the loop
   const auto masked = [=](float v) { return std::bit_cast<float>(std::bit_cast<uint32_t>(v) & mask); };
   const float bounded = masked(x);
   const float shift = 0x1.8p23f;  // adding it rounds to an integer
@@ -44,7 +44,7 @@ struct Sum {
   double total() const { return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7])); }
 };
 
-// Calls store(i, e, n) with the exponentials of the values from i on, block by block.
+// Calls store(i, e, n) with the exponentials of values i … i + n − 1, block by block.
 template <class Store> double by_blocks(std::span<const float> x, float max, Store store) {
   Sum sum;
   float e[block];
@@ -91,11 +91,11 @@ int64_t count_non_finite(std::span<const float> x) {
 }
 
 void check_logits(std::span<const float> logits) {
-  if (logits.empty()) fail<ShapeError>("logits: an empty row, expected one value per token");
+  if (logits.empty()) fail<ShapeError>("logits: empty row, expected one value per token");
   const int64_t bad = count_non_finite(logits);
   if (bad == 0) return;
   const auto first = std::find_if(logits.begin(), logits.end(), [](float v) { return !std::isfinite(v); });
-  fail<NonFiniteError>("logits: {} of {} values {} not finite, the first is {} of token {}; numbers were needed", bad, logits.size(),
+  fail<NonFiniteError>("logits: {} of {} values {} not finite, the first is {} at token {}, expected finite values", bad, logits.size(),
                        bad == 1 ? "is" : "are", *first, first - logits.begin());
 }
 

@@ -45,7 +45,7 @@ std::vector<std::vector<int32_t>> id_lists(const Config& c, const char* key) {
   return lists.get<std::vector<std::vector<int32_t>>>();
 }
 
-// One id or a list. Files also say −1 for "none".
+// One id or a list. Files also use −1 for "none".
 std::vector<int32_t> one_or_more_ids(const Config& c, const char* key) {
   if (!c.has(key)) return {};
   Json value = value_of(c, key);
@@ -85,10 +85,10 @@ std::vector<std::string> texts(const Config& c, const char* key) {
   return value_of(c, key).is_string() ? std::vector{c.text(key)} : c.texts(key);
 }
 
-// Keys of transformers that change tokens and are not built here, with the values that change nothing.
+// Keys of transformers that change tokens and are not supported here, with the values that change nothing.
 struct Ignorable {
   const char* key;
-  Json harmless;  // beside null
+  Json harmless;  // in addition to null
 };
 const std::vector<Ignorable>& not_honored() {
   static const std::vector<Ignorable> keys{{"num_beams", 1},
@@ -113,7 +113,7 @@ const std::vector<Ignorable>& not_honored() {
   return keys;
 }
 
-// Keys that change no token of a single answer: names, caches, what is returned, how a draft model helps, beams without beams.
+// Keys that do not change the tokens of a single completion: names, caches, output formats, draft models, beam options without beams.
 constexpr const char* no_effect[] = {"transformers_version",
                                      "decoder_start_token_id",
                                      "early_stopping",
@@ -160,7 +160,7 @@ std::vector<std::string> warnings_of(const Config& c) {
     const auto& ignorable = not_honored();
     const auto known = std::find_if(ignorable.begin(), ignorable.end(), [&](const Ignorable& i) { return key == i.key; });
     if (known != ignorable.end() && value_of(c, key.c_str()) == known->harmless) continue;
-    lines.push_back(one_line(fmt::format("{}: '{}' {} is not honored", c.where(), key, c.dump(key))));
+    lines.push_back(one_line(fmt::format("{}: '{}' {} is ignored", c.where(), key, c.dump(key))));
   }
   return lines;
 }
@@ -212,7 +212,7 @@ GenerationDefaults GenerationDefaults::read(const Config& c) {
     }
   d.warnings = warnings_of(c);
 
-  SamplingParameters p;  // all values at once, whether a request will use them or not
+  SamplingParameters p;  // checks all values, whether or not a request uses them
   set(p.temperature, d.temperature);
   set(p.top_k, d.top_k);
   set(p.top_p, d.top_p);

@@ -68,8 +68,8 @@ TEST(GenerationDefaults, rules_for_tokens) {
 
 TEST(GenerationDefaults, what_is_not_honored_is_named) {
   EXPECT_EQ(read(R"({"num_beams": 4, "guidance_scale": 1.5, "frobnicate": [1], "forced_bos_token_id": 3})").warnings,
-            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is not honored", "g.json: 'frobnicate' [1] is not honored",
-                                      "g.json: 'guidance_scale' 1.5 is not honored", "g.json: 'num_beams' 4 is not honored"}));
+            (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is ignored", "g.json: 'frobnicate' [1] is ignored",
+                                      "g.json: 'guidance_scale' 1.5 is ignored", "g.json: 'num_beams' 4 is ignored"}));
   EXPECT_TRUE(read(R"({"num_beams": 1, "diversity_penalty": 0, "remove_invalid_values": false, "guidance_scale": null, "use_cache": false,
                        "early_stopping": true, "_x": 1})")
                   .warnings.empty());
@@ -77,7 +77,7 @@ TEST(GenerationDefaults, what_is_not_honored_is_named) {
 
 TEST(GenerationDefaults, wrong_values_name_file_and_key) {
   EXPECT_EQ(complaint(R"({"top_p": 1.5})"), "g.json: 'top_p' is 1.5, expected a number from 0 to 1");
-  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, expected a number, 0 or more");
+  EXPECT_EQ(complaint(R"({"temperature": -1})"), "g.json: 'temperature' is -1, expected a number of at least 0");
   EXPECT_EQ(complaint(R"({"top_k": -1})"), "g.json: 'top_k' is -1, expected 0 (off) or more");
   EXPECT_EQ(complaint(R"({"min_p": 2})"), "g.json: 'min_p' is 2, expected a number from 0 to 1");
   EXPECT_EQ(complaint(R"({"typical_p": 2})"), "g.json: 'typical_p' is 2, expected a number above 0, up to 1");
@@ -103,7 +103,7 @@ TEST(GenerationDefaults, wrong_values_name_file_and_key) {
   EXPECT_NE(complaint(R"({"stop_strings": [1]})"), "");
 }
 
-// Every byte replaced, removed and doubled, and every beginning: an answer or an error of ours.
+// Every byte replaced, removed and doubled, and every prefix: a result or an error of ours.
 TEST(GenerationDefaults, no_file_does_worse_than_an_error) {
   const std::string text =
       R"({"do_sample":true,"top_k":20,"eos_token_id":[7,8],"sequence_bias":[[[1,2],-1.5]],"bad_words_ids":[[4,5]],"stop_strings":["#"]})";
@@ -169,7 +169,7 @@ TEST(Resolve, the_request_comes_first) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(p.top_k, 0);
   EXPECT_EQ(p.repetition_penalty, 1);
-  EXPECT_EQ(p.min_p, 0.01);  // the file's others hold
+  EXPECT_EQ(p.min_p, 0.01);  // the file's other values apply
   const SamplingParameters all = resolve(read(R"({"sequence_bias": [[[1], 1]]})"), {.temperature = 0.5,
                                                                                     .top_p = 0.1,
                                                                                     .min_p = 0.2,
@@ -260,8 +260,8 @@ TEST(Resolve, a_file_value_is_left_out_where_the_order_lacks_its_stage) {
   EXPECT_EQ(p.top_p, 1);
   EXPECT_EQ(resolve(read(chat), {.order = "temperature"}).top_k, 0);
   EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.top_p = 0.5, .order = "top_k"}); }),
-            "--sampling-order: leaves out top_p, which is set; expected top_p in the order");
-  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
+            "--sampling-order: top_p is set but not listed, expected top_p in the order");
+  EXPECT_EQ(test::message_of<UsageError>([] { resolve({}, {.temperature = -1}); }), "--temperature -1: expected a number of at least 0");
 }
 
 TEST(Resolve, without_a_seed_there_is_a_fresh_one) {

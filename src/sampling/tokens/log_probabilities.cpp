@@ -25,7 +25,7 @@ std::vector<TokenLogProbability> LogProbabilities::top(int64_t k) const {
   k = std::min(k, int64_t(logits_.size()));
   if (k == 0) return {};
   const auto before = [&](int32_t a, int32_t b) { return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b; };
-  // A heap of the best so far with the worst on top. Ids rise, hence an equal logit never displaces one.
+  // A heap of the best so far with the worst on top. Ids ascend, so an equal logit never displaces one.
   std::vector<int32_t> best;
   for (int32_t token = 0; token < int32_t(logits_.size()); ++token) {
     if (int64_t(best.size()) == k) {

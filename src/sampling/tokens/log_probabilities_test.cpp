@@ -30,7 +30,7 @@ TEST(LogProbabilities, equal_log_softmax) {
 }
 
 TEST(LogProbabilities, stay_exact_over_a_large_vocabulary) {
-  const int64_t n = 152064;  // e⁻⁸ each beside one of 1
+  const int64_t n = 152064;  // e⁻⁸ each, next to one of 1
   std::vector<float> logits(n, -8.0f);
   logits[70000] = 0;
   const double log_sum = std::log(1 + double(n - 1) * std::exp(-8.0));

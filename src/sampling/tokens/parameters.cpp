@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 11> names{"penalties", "dry",       "temp
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Whether a stage would do something.
+// Whether a stage is active.
 bool is_set(const SamplingParameters& p, Stage stage) {
   switch (stage) {
     case Stage::penalties: return p.repetition_penalty != 1 || p.presence_penalty != 0 || p.frequency_penalty != 0;
@@ -51,7 +51,7 @@ std::vector<Stage> sampling_order(std::string_view text) {
     const std::string_view name = text.substr(begin, end - begin);
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end())
-      fail<UsageError>("--sampling-order: '{}' is no stage, expected hf, llama.cpp or some of {}", name, fmt::join(names, ","));
+      fail<UsageError>("--sampling-order: '{}' is not a stage, expected hf, llama.cpp or a list of {}", name, fmt::join(names, ","));
     const auto stage = Stage(at - names.begin());
     if (std::find(order.begin(), order.end(), stage) != order.end()) fail<UsageError>("--sampling-order: '{}' occurs twice", name);
     order.push_back(stage);
@@ -66,7 +66,7 @@ std::optional<ParameterProblem> problem_of(const SamplingParameters& p) {
     if (!ok && !first) first = {name, fmt::format("{}", value), needed};
   };
   const auto from_0_to_1 = [&](const char* name, double x) { need(x >= 0 && x <= 1, name, x, "a number from 0 to 1"); };
-  const auto not_negative = [&](const char* name, double x) { need(x >= 0 && x < infinity, name, x, "a number, 0 or more"); };
+  const auto not_negative = [&](const char* name, double x) { need(x >= 0 && x < infinity, name, x, "a number of at least 0"); };
   const auto finite = [&](const char* name, double x) { need(std::isfinite(x), name, x, "a finite number"); };
   const auto whole = [&](const char* name, int64_t x, int64_t low, const char* needed) { need(x >= low, name, x, needed); };
 
@@ -88,13 +88,13 @@ std::optional<ParameterProblem> problem_of(const SamplingParameters& p) {
   finite("frequency_penalty", p.frequency_penalty);
   whole("repeat_last_n", p.repeat_last_n, -1, "-1 (all) or more");
   not_negative("dry_multiplier", p.dry.multiplier);
-  need(p.dry.base >= 1 && p.dry.base < infinity, "dry_base", p.dry.base, "a number, 1 or more");
+  need(p.dry.base >= 1 && p.dry.base < infinity, "dry_base", p.dry.base, "a number of at least 1");
   whole("dry_allowed_length", p.dry.allowed_length, 1, "1 or more");
   whole("dry_last_n", p.dry.last_n, -1, "-1 (all) or more");
   for (const auto& breaker : p.dry.breakers) need(!breaker.empty(), "dry_sequence_breaker", "of no tokens", "at least one token");
   for (const auto& [tokens, bias] : p.sequence_bias) {
     const bool ids = !tokens.empty() && std::all_of(tokens.begin(), tokens.end(), [](int32_t t) { return t >= 0; });
-    need(ids, "logit_bias", shown(tokens), "token ids, 0 or more");
+    need(ids, "logit_bias", shown(tokens), "token ids of at least 0");
     need(!std::isnan(bias) && bias < infinity, "logit_bias", bias, "a finite number, or -inf to forbid the token");
   }
   whole("no_repeat_ngram_size", p.no_repeat_ngram_size, 0, "0 (off) or more");
@@ -112,7 +112,7 @@ void check(const SamplingParameters& p) {
   if (const auto problem = problem_of(p)) fail<UsageError>("{} {}: expected {}", flag(problem->name), problem->value, problem->needed);
   for (size_t i = 0; i < names.size(); ++i)
     if (is_set(p, Stage(i)) && std::find(p.order.begin(), p.order.end(), Stage(i)) == p.order.end())
-      fail<UsageError>("--sampling-order: leaves out {}, which is set; expected {} in the order", names[i], names[i]);
+      fail<UsageError>("--sampling-order: {} is set but not listed, expected {} in the order", names[i], names[i]);
 }
 
 }  // namespace hearth::sampling

@@ -1,4 +1,4 @@
-// What decides the next token, and in which order.
+// Parameters of token sampling, and the order of its stages.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace hearth::sampling {
 enum class Stage { penalties, dry, temperature, top_n_sigma, top_k, top_p, min_p, typical, epsilon_cutoff, eta_cutoff, xtc };
 std::string_view name_of(Stage stage);  // "penalties", "dry", …
 
-// "hf": as transformers orders its processors; top_n_sigma where the scores are still whole, xtc last.
+// "hf": the order of transformers' processors; top_n_sigma while the scores are unfiltered, xtc last.
 //   penalties dry temperature top_n_sigma top_k top_p min_p typical_p epsilon_cutoff eta_cutoff xtc
-// "llama.cpp": as its default chain; the two cut-offs, which it lacks, before xtc.
+// "llama.cpp": its default chain; the two cutoffs, which it lacks, before xtc.
 //   penalties dry top_n_sigma top_k typical_p top_p min_p epsilon_cutoff eta_cutoff xtc temperature
-// Anything else: names of stages separated by commas. UsageError for a name that is none or occurs twice.
+// Anything else: names of stages separated by commas. UsageError for an unknown or repeated name.
 std::vector<Stage> sampling_order(std::string_view text);
 
-// A stage whose parameter has the value given here does nothing.
+// A stage whose parameter has the value given here is off.
 struct SamplingParameters {
-  // 0 (and up): the most probable token after biases and penalties, the lowest id among equals; what only filters has no say then.
+  // 0: greedy, the most probable token after biases and penalties, the lowest id among equals; filters are ignored then.
   double temperature = 1;
   int64_t top_k = 0;
   double top_p = 1;
@@ -35,33 +35,33 @@ struct SamplingParameters {
   double top_n_sigma = 0;
   double xtc_probability = 0;  // how often the top choices are excluded
   double xtc_threshold = 0.1;
-  int64_t mirostat = 0;  // 2: Mirostat 2 chooses among what all other stages left; start(), next() keep its μ
+  int64_t mirostat = 0;  // 2: Mirostat 2 chooses among what all other stages left; start() and next() update its μ
   double mirostat_tau = 5;
   double mirostat_eta = 0.1;
 
-  double repetition_penalty = 1;  // counts prompt and answer
-  double presence_penalty = 0;    // these two count the answer alone
+  double repetition_penalty = 1;  // counts prompt and completion
+  double presence_penalty = 0;    // these two count the completion alone
   double frequency_penalty = 0;
-  int64_t repeat_last_n = -1;  // all three look at this many last tokens of prompt and answer; −1: all, 0: none
+  int64_t repeat_last_n = -1;  // tokens of prompt and completion that all three count; −1: all, 0: none
   Dry dry;
 
-  // Before every stage. The length rules forbid end_tokens.
+  // Applied before every stage. The length rules forbid end_tokens.
   std::vector<SequenceBias> sequence_bias;  // a single token: --logit-bias
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
   int64_t no_repeat_ngram_size = 0;
-  int64_t min_new_tokens = 0;  // of the answer
-  int64_t min_length = 0;      // of prompt and answer
+  int64_t min_new_tokens = 0;  // of the completion
+  int64_t min_length = 0;      // of prompt and completion
   std::vector<int32_t> end_tokens;
 
   std::vector<Stage> order = sampling_order("hf");
   uint64_t seed = 0;
-  int64_t vocabulary = 0;  // tokens from this id on are never chosen (rows that pad the output matrix); 0: every row is a token
+  int64_t vocabulary = 0;  // tokens from this id on are never chosen (padding rows of the output matrix); 0: every row is a token
 };
 
-// The first parameter whose value makes no sense.
+// The first parameter whose value is invalid.
 struct ParameterProblem {
   std::string name;    // as above, "dry_base" for dry.base
-  std::string value;   // what it is
+  std::string value;   // its value
   std::string needed;  // "a number from 0 to 1"
 };
 std::optional<ParameterProblem> problem_of(const SamplingParameters& p);

@@ -23,8 +23,8 @@ std::string complaint(const std::function<void(P&)>& change) {
 }
 
 TEST(SamplingParameters, each_range_is_checked_by_name) {
-  const std::string number = "needed a number, 0 or more", unit = "needed a number from 0 to 1",
-                    below_1 = "needed a number from 0 to below 1";
+  const std::string number = "expected a number of at least 0", unit = "expected a number from 0 to 1",
+                    below_1 = "expected a number from 0 to below 1";
   const std::vector<std::pair<std::function<void(P&)>, std::string>> bad{
       {[](P& p) { p.temperature = -1; }, "--temperature -1: " + number},
       {[](P& p) { p.temperature = NAN; }, "--temperature nan: " + number},
@@ -52,8 +52,8 @@ TEST(SamplingParameters, each_range_is_checked_by_name) {
       {[](P& p) { p.frequency_penalty = infinity; }, "--frequency-penalty inf: expected a finite number"},
       {[](P& p) { p.repeat_last_n = -2; }, "--repeat-last-n -2: expected -1 (all) or more"},
       {[](P& p) { p.dry.multiplier = -1; }, "--dry-multiplier -1: " + number},
-      {[](P& p) { p.dry.base = 0.5; }, "--dry-base 0.5: expected a number, 1 or more"},
-      {[](P& p) { p.dry.base = infinity; }, "--dry-base inf: expected a number, 1 or more"},
+      {[](P& p) { p.dry.base = 0.5; }, "--dry-base 0.5: expected a number of at least 1"},
+      {[](P& p) { p.dry.base = infinity; }, "--dry-base inf: expected a number of at least 1"},
       {[](P& p) { p.dry.allowed_length = 0; }, "--dry-allowed-length 0: expected 1 or more"},
       {[](P& p) { p.dry.last_n = -2; }, "--dry-last-n -2: expected -1 (all) or more"},
       {[](P& p) {
@@ -63,11 +63,11 @@ TEST(SamplingParameters, each_range_is_checked_by_name) {
       {[](P& p) {
          p.sequence_bias = {{{1, -5}, 1}};
        },
-       "--logit-bias 1,-5: expected token ids, 0 or more"},
+       "--logit-bias 1,-5: expected token ids of at least 0"},
       {[](P& p) {
          p.sequence_bias = {{{}, 1}};
        },
-       "--logit-bias : expected token ids, 0 or more"},
+       "--logit-bias : expected token ids of at least 0"},
       {[](P& p) {
          p.sequence_bias = {{{1}, NAN}};
        },
@@ -112,7 +112,7 @@ TEST(SamplingParameters, orders) {
   const std::string stages = "penalties,dry,temperature,top_n_sigma,top_k,top_p,min_p,typical_p,epsilon_cutoff,eta_cutoff,xtc";
   for (const std::string name : {"topk", ""})
     EXPECT_EQ(test::message_of<UsageError>([&] { sampling_order("top_p," + name); }),
-              "--sampling-order: '" + name + "' is no stage, expected hf, llama.cpp or some of " + stages);
+              "--sampling-order: '" + name + "' is not a stage, expected hf, llama.cpp or a list of " + stages);
   EXPECT_EQ(test::message_of<UsageError>([] { sampling_order("top_p,xtc,top_p"); }), "--sampling-order: 'top_p' occurs twice");
 }
 
@@ -140,7 +140,7 @@ TEST(SamplingParameters, a_stage_that_is_set_must_be_in_the_order) {
         p.order = sampling_order(order);
       });
     };
-    EXPECT_EQ(with(others), "--sampling-order: leaves out " + name + ", which is set; expected " + name + " in the order");
+    EXPECT_EQ(with(others), "--sampling-order: " + name + " is set but not listed, expected " + name + " in the order");
     EXPECT_EQ(with(name), "");
   }
   EXPECT_EQ(complaint([](P& p) { p = {.temperature = 0, .order = sampling_order("top_k")}; }), "");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// May the last of these tokens come next?
+// Whether the last of these tokens would complete the sequence.
 bool is_begun(std::span<const int32_t> tokens, std::span<const int32_t> context) {
   if (tokens.size() == 1) return true;
   if (tokens.size() > context.size()) return false;
@@ -19,7 +19,7 @@ bool is_begun(std::span<const int32_t> tokens, std::span<const int32_t> context)
 }  // namespace
 
 void apply_sequence_bias(Candidates& c, std::span<const int32_t> context, std::span<const SequenceBias> biases) {
-  std::unordered_map<int32_t, float> sums;  // several biases of a token are added up first, as transformers does
+  std::unordered_map<int32_t, float> sums;  // several biases of a token are summed first, as in transformers
   for (const auto& [tokens, bias] : biases)
     if (is_begun(tokens, context)) sums[tokens.back()] += bias;
   for (const auto& [token, bias] : sums)

@@ -16,7 +16,7 @@ void StopStrings::Matcher::advance(char c) {
 StopStrings::StopStrings(const std::vector<std::string>& strings) {
   for (const std::string& string : strings) {
     if (string.empty()) fail<UsageError>("--stop: the text is empty, expected at least one character");
-    if (!is_utf8(string)) fail<UsageError>("--stop: the text is not UTF-8, and no answer can hold it");
+    if (!is_utf8(string)) fail<UsageError>("--stop: the text is not valid UTF-8");
     Matcher m;
     m.string = string;
     m.border.push_back(0);

@@ -1,4 +1,4 @@
-// Texts that end an answer, found while it is streamed.
+// Stop sequences in streamed text.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace hearth::sampling {
 
-// The answer ends at the first byte that completes a stop string; of several that it completes, the longest counts. How the text was
-// cut into pieces does not matter. Time is linear in the text.
+// Generation ends at the first byte that completes a stop sequence; if it completes several, the longest counts. The result does not
+// depend on how the text was split into pieces. Linear time.
 class StopStrings {
  public:
-  // Any number of them, none of them allowed. UsageError for an empty one, and for one that is not UTF-8: no answer holds it.
+  // Any number of them, including none. UsageError for an empty one, and for one that is not UTF-8, which no completion can contain.
   explicit StopStrings(const std::vector<std::string>& strings);
 
-  // Appends text, which does not end inside a UTF-8 sequence, and returns what can be printed now: everything that belongs to no
-  // stop string, whatever comes next. Whole characters only. After the stop nothing comes any more.
+  // Appends text, which must not end inside a UTF-8 sequence, and returns what can be printed now: everything that cannot be part of a
+  // stop sequence, in whole characters. Returns nothing after the stop.
   std::string feed(std::string_view text);
-  // The end of the answer: what feed() has held back. Nothing after a stop.
+  // At the end of the completion: the text that feed() has held back. Nothing after a stop.
   std::string flush();
 
   struct Stop {
-    size_t index;       // which of the strings
-    uint64_t position;  // where it begins, in bytes of all text fed; everything before it has been returned
+    size_t index;       // of the stop sequence
+    uint64_t position;  // its start, in bytes of all text fed; everything before it has been returned
     bool operator==(const Stop&) const = default;
   };
   const std::optional<Stop>& stop() const { return stop_; }
@@ -34,7 +34,7 @@ class StopStrings {
   struct Matcher {
     std::string string;
     std::vector<size_t> border;  // [i]: length of the longest proper border of the first i + 1 bytes
-    size_t matched = 0;          // bytes of the string that the text ends in
+    size_t matched = 0;          // bytes of the string that the text ends with
 
     void advance(char c);
   };

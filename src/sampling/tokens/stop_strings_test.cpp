@@ -20,7 +20,7 @@ TEST(StopStrings, holds_back_what_may_become_a_stop) {
   EXPECT_EQ(stops.feed(" <"), " ");
   EXPECT_EQ(stops.feed("b>\n"), "<b>");
   EXPECT_EQ(stops.feed("\nUs"), "");
-  EXPECT_EQ(stops.feed("A\n\n\n"), "\n\nUsA\n");  // the last two may begin the stop, the first cannot any more
+  EXPECT_EQ(stops.feed("A\n\n\n"), "\n\nUsA\n");  // the last two may start the stop sequence, the first no longer can
   EXPECT_FALSE(stops.stop());
   EXPECT_EQ(stops.feed("User: x"), "");
   EXPECT_EQ(stops.stop(), (Stop{1, 15}));
@@ -56,13 +56,13 @@ TEST(StopStrings, an_empty_or_broken_text_is_an_error) {
   EXPECT_EQ(test::message_of<UsageError>([] { StopStrings({"a", ""}); }), "--stop: the text is empty, expected at least one character");
   for (const char* bad : {"\x80", "a\xc3", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
                           "\xf5\x80\x80\x80", "\xe2\x82", "\xe2\x82z", "\xf0\x9f\x98", "\xf0\x9f\x98z", "\xff", "\xc3\xc3"})
-    EXPECT_EQ(test::message_of<UsageError>([&] { StopStrings({bad}); }), "--stop: the text is not UTF-8, and no answer can hold it");
+    EXPECT_EQ(test::message_of<UsageError>([&] { StopStrings({bad}); }), "--stop: the text is not valid UTF-8");
   for (const char* good : {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
                            "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "a\xc3\xa9z"})
     EXPECT_NO_THROW(StopStrings({good}));
 }
 
-size_t characters_whole(const std::string& s) {  // 0: s begins and ends on a character's border
+size_t characters_whole(const std::string& s) {  // 0: s starts and ends at a character boundary
   if (s.empty()) return 0;
   size_t bad = is_continuation(s[0]);
   size_t i = 0;
@@ -70,8 +70,8 @@ size_t characters_whole(const std::string& s) {  // 0: s begins and ends on a ch
   return bad + (i != s.size());
 }
 
-// Against a search over the whole text, cut anywhere between characters: the same stop, the same text, and after each piece
-// nothing held back but the longest end that begins a stop string.
+// Compared with a search over the whole text, split anywhere between characters: the same stop, the same text, and after each piece
+// nothing is held back except the longest suffix that starts a stop sequence.
 TEST(StopStrings, however_the_text_is_cut) {
   std::mt19937 random(1);
   const auto below = [&](uint32_t n) { return random() % n; };

@@ -36,7 +36,7 @@ void TokenSampler::apply_rules(std::span<const float> logits) {
   const SamplingParameters& p = parameters_;
   check_logits(logits);
   const auto rows = int64_t(logits.size());
-  if (p.vocabulary > rows) fail<ShapeError>("token sampling: {} logits, expected one for each of {} tokens", rows, p.vocabulary);
+  if (p.vocabulary > rows) fail<ShapeError>("token sampling: got {} logits, expected one for each of {} tokens", rows, p.vocabulary);
   for (const auto& [tokens, bias] : p.sequence_bias)
     for (const int32_t token : tokens)
       if (token >= rows) fail<UsageError>("--logit-bias: token {} does not exist, expected an id below {}", token, rows);
@@ -92,7 +92,7 @@ void TokenSampler::apply(Stage stage) {
 const Candidates& TokenSampler::candidates(std::span<const float> logits) {
   apply_rules(logits);
   for (const Stage stage : parameters_.order) {
-    // At temperature 0 only what changes scores matters, wherever it stands.
+    // At temperature 0 only stages that change scores matter, at any position.
     if (parameters_.temperature == 0 && stage != Stage::penalties && stage != Stage::dry) continue;
     apply(stage);
   }

@@ -9,9 +9,9 @@
 //   } while (…);
 //
 // Biases and forbidden tokens come first, then the stages of `parameters.order`, then the choice: the largest score at
-// temperature 0, otherwise a draw, to which Mirostat 2 may contribute. The draw for token n of an answer is uniform_at(seed, n, 0),
-// XTC's chance uniform_at(seed, n, 1): the same seed, parameters and logits give the same tokens, in whatever pieces they are asked
-// for. The draw takes the first token, by id, at which the summed probabilities exceed it.
+// temperature 0, otherwise a draw, to which Mirostat 2 may contribute. The draw for token n of a completion is uniform_at(seed, n, 0),
+// and that of XTC uniform_at(seed, n, 1): the same seed, parameters and logits give the same tokens, however the calls are divided.
+// The draw selects the first token, by id, whose cumulative probability exceeds it.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class TokenSampler {
   // UsageError as check(). No prompt yet.
   explicit TokenSampler(SamplingParameters parameters);
 
-  // A new answer to this prompt; what came before is forgotten, Mirostat starts anew.
+  // Starts a completion of this prompt; earlier tokens are discarded and Mirostat restarts.
   void start(std::span<const int32_t> prompt);
-  // The next token of the answer, whether next() gave it or not.
+  // Appends a token to the completion, whether next() returned it or not.
   void push(int32_t token);
 
-  // logits [V], the row of the last token. NonFiniteError names how many are not finite and the first of them; ShapeError for an
-  // empty row or one shorter than parameters.vocabulary; UsageError for a bias of a token beyond V and when nothing is left to
-  // choose from. Only Mirostat's μ changes: a second call without push() asks the same question again.
+  // logits [V], the row of the last token. NonFiniteError gives the count of non-finite values and the first of them; ShapeError for an
+  // empty row or one shorter than parameters.vocabulary; UsageError for a bias of a token beyond V, and if no token is left to
+  // choose from. Only Mirostat's μ changes: a second call without push() repeats the same choice.
   int32_t next(std::span<const float> logits);
 
-  // What next() would draw from, probabilities included; at temperature 0 all tokens with their scores after the penalties.
+  // The distribution that next() would draw from, including probabilities; at temperature 0 all tokens with their penalized scores.
   // Valid until the next call.
   const Candidates& candidates(std::span<const float> logits);
 
   const SamplingParameters& parameters() const { return parameters_; }
   const History& history() const { return history_; }
-  double mu() const { return mu_; }  // Mirostat 2: the largest surprise allowed, in bits
+  double mu() const { return mu_; }  // Mirostat 2: largest surprise allowed, in bits
 
  private:
   void apply_rules(std::span<const float> logits);

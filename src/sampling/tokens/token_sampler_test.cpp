@@ -67,7 +67,7 @@ TokenSampler sampler_after(const SamplingParameters& p, const Ids& prompt, const
   return sampler;
 }
 
-// generation_config.json → parameters → candidates, against the list of processors that transformers builds from the same file.
+// generation_config.json → parameters → candidates, compared with the list of processors that transformers builds from the same file.
 TEST(TokenSampler, chains_equal_those_of_transformers) {
   for (const Json& entry : golden()["chains"]) {
     const Ids context = entry["context"];
@@ -90,7 +90,7 @@ double deviation_of(double chi2, double freedom) {
   return (std::cbrt(chi2 / freedom) - (1 - v)) / std::sqrt(v);
 }
 
-// 200 000 draws per chain, the n-th with seed n, against the distribution that golden/make.py has worked out.
+// 200 000 draws per chain, the n-th with seed n, compared with the distribution computed by golden/make.py.
 TEST(TokenSampler, draws_have_the_analytic_distribution) {
   const int draws = 200000;
   for (const Json& entry : golden()["draws"]) {
@@ -121,7 +121,7 @@ TEST(TokenSampler, draws_have_the_analytic_distribution) {
   }
 }
 
-// One answer of 200 000 tokens from one seed: its positions are as good as seeds.
+// One completion of 200 000 tokens from one seed: its positions are as random as seeds.
 TEST(TokenSampler, positions_of_an_answer_are_independent_draws) {
   const std::vector<float> logits{0, std::log(2.0f), std::log(3.0f), std::log(4.0f)};
   TokenSampler sampler({.seed = 7});
@@ -176,7 +176,7 @@ TEST(TokenSampler, the_same_seed_gives_the_same_tokens) {
     sampler.start(Ids{1, 2, 3});
     Ids tokens;
     for (int i = 0; i < 50; ++i) {
-      for (int k = 0; k < skip; ++k) sampler.next(logits);  // asking twice changes nothing
+      for (int k = 0; k < skip; ++k) sampler.next(logits);  // calling twice changes nothing
       tokens.push_back(sampler.next(logits));
       sampler.push(tokens.back());
     }
@@ -255,18 +255,18 @@ TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {
   EXPECT_EQ(test::message_of<NonFiniteError>([&] {
               sampler.next(std::vector<float>{1, NAN, 2});
             }),
-            "logits: 1 of 3 values is not finite, the first is nan of token 1; numbers were needed");
+            "logits: 1 of 3 values is not finite, the first is nan at token 1, expected finite values");
   TokenSampler biased({.sequence_bias = {{{1, 3}, 1.0f}}});
   EXPECT_EQ(test::message_of<UsageError>([&] {
               biased.next(std::vector<float>{1, 2, 3});
             }),
             "--logit-bias: token 3 does not exist, expected an id below 3");
-  const char* nothing = "token sampling: no token is left to choose from; the logit bias and the forbidden tokens exclude all";
+  const char* nothing = "token sampling: the logit bias and the forbidden tokens exclude all tokens, expected at least one allowed token";
   for (const double temperature : {0.0, 1.0}) {
     TokenSampler none({.temperature = temperature, .top_k = 2, .top_p = 0.5, .suppress_tokens = {0, 1, 2}});
     EXPECT_EQ(test::message_of<UsageError>([&] { none.next(std::vector<float>{1, 2, 3}); }), nothing);
   }
-  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: expected a number, 0 or more");
+  EXPECT_EQ(test::message_of<UsageError>([] { TokenSampler({.temperature = -1}); }), "--temperature -1: expected a number of at least 0");
 }
 
 TEST(CounterRandom, takes_the_first_two_words_of_the_block) {

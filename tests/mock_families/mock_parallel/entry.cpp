@@ -46,7 +46,7 @@ class Model final : public LanguageModel {
     Text& text = static_cast<Text&>(state);
     const int64_t V = net_.config.vocabulary, count = std::ssize(ids);
     for (const int32_t id : ids)
-      if (id < 0 || id >= V) fail<UsageError>("token id {} is outside the vocabulary of {}", id, V);
+      if (id < 0 || id >= V) fail<UsageError>("mock_parallel: token id {} is outside the vocabulary of {}", id, V);
     if (text.fed + count > std::min(text.room, net_.config.positions))
       fail<UsageError>("{} tokens do not fit: there is room for {}", text.fed + count, std::min(text.room, net_.config.positions));
     const Tensor values = dense_on_host(net_(ids, text.caches, text.fed));

@@ -1,4 +1,4 @@
-// The mock language family, against an independent computation and from the command line.
+// The mock language family, compared with an independent computation and run from the command line.
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
@@ -43,7 +43,7 @@ void write_checkpoint(const fs::path& folder) {
                     threads);
 }
 
-// The logits behind every token, fed in pieces of `step`.
+// The logits after every token, fed `step` tokens at a time.
 std::vector<float> logits_of(models::LanguageModel& model, const Ids& ids, size_t step) {
   std::vector<float> all;
   const auto text = model.start(std::ssize(ids), DType::f32);
@@ -97,7 +97,7 @@ TEST_F(MockParallel, runs_from_a_folder_and_from_the_gguf_file_that_is_made_of_i
   EXPECT_NEAR(perplexity("mock"), golden()["perplexity"], 1e-3);
   EXPECT_EQ(perplexity("mock.gguf"), perplexity("mock"));
   EXPECT_EQ(told({"tokenize", "-m", "mock", "-p", "The lighthouse"}), told({"tokenize", "-m", "mock.gguf", "-p", "The lighthouse"}));
-  // Written once more, and in blocks: rows of 32 numbers fill them.
+  // Written again, and in blocks, which rows of 32 values fill.
   told({"quantize", "-m", "mock.gguf", "-o", "blocks.gguf", "--type", "q8_0"});
   EXPECT_NEAR(perplexity("blocks.gguf") / perplexity("mock"), 1, 0.05);
 }
@@ -121,7 +121,7 @@ TEST_F(MockParallel, a_size_that_config_json_lacks_is_named) {
     const Ended ended = run(arguments);
     EXPECT_EQ(not_one_line(ended, 1), "");
     EXPECT_NE(
-        ended.err.find("config.json: lacks 'n_embd' (the default is 768, the tensors have 32), 'n_layer' (the default is 12, the tensors "
+        ended.err.find("config.json: lacks 'n_embd' (its default is 768, the tensors have 32), 'n_layer' (its default is 12, the tensors "
                        "have 3)"),
         std::string::npos)
         << ended.err;

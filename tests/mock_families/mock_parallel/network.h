@@ -1,4 +1,4 @@
-// A decoder-only network of another build than parts::Decoder: learned positions, LayerNorm, and attention and MLP side by side on one
+// A decoder-only network that differs from parts::Decoder: learned positions, LayerNorm, and parallel attention and MLP on one
 // normalized input:  x' = x + attention(norm(x)) + mlp(norm(x))
 #pragma once
 
@@ -14,7 +14,7 @@ struct NetworkConfig {
   int64_t vocabulary, positions, width, inner, layers, heads;
   float eps;
 
-  // Every key is read or refused; sizes have no defaults but the two of a small class.
+  // Every key is read or rejected; sizes have no defaults except two of a small class.
   static NetworkConfig from(const Config& config);
 };
 
@@ -33,7 +33,7 @@ struct Network {
   Network(const Scope& w, const NetworkConfig& config);
 
   std::vector<nn::KvCache> caches(int64_t context, DType type) const;
-  // The tokens at positions first … first + T − 1 → logits [T, V] behind each.
+  // The tokens at positions first … first + T − 1 → logits [T, V] after each.
   Tensor operator()(std::span<const int32_t> ids, std::vector<nn::KvCache>& caches, int64_t first) const;
 
   NetworkConfig config;

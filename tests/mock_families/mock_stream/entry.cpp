@@ -50,7 +50,7 @@ TransformerConfig transformer_config(const Checkpoint& checkpoint) { return Tran
 
 class MockStream;
 
-// The prompt, and the negative one, as bytes and as CLIP's tokens.
+// The prompt and the negative prompt, as bytes and as CLIP's tokens.
 class Texts final : public ReadPrompts {
  public:
   Texts(const MockStream& model, std::vector<std::string> texts, int64_t limit, double scale)

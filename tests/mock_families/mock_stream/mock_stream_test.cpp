@@ -1,4 +1,4 @@
-// The mock family from the command line: everything that a family says reaches the user.
+// The mock family from the command line: everything that a family declares reaches the user.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -107,7 +107,7 @@ TEST_F(MockStream, its_options_act) {
   EXPECT_NE(image({"--pooled-scale", "2"}).rgb, plain.rgb);
 }
 
-// The shorter of two texts is filled up in the batch, which nothing may come of: the network counts the bytes that there are.
+// The shorter of two texts is padded in the batch, which must not change anything: the network uses the number of valid bytes.
 TEST_F(MockStream, lengths_of_texts_count) {
   const Pixels by_default = image({"--cfg-scale", "1"});
   for (const char* negative : {"x", "a very long negative prompt, longer than the prompt"})

@@ -1,4 +1,4 @@
-// The two networks of its own: a text encoder of bytes, and a transformer on one stream of text and image tokens.
+// The two networks of the family: a text encoder of bytes, and a transformer on one stream of text and image tokens.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct ByteEncoderConfig {
 struct ByteEncoder {
   ByteEncoder(const Scope& w, const ByteEncoderConfig& config);
 
-  // → [1, L, C], L = number of bytes, 1 at least.
+  // → [1, L, C], L = number of bytes, at least 1.
   Tensor operator()(std::string_view text) const;
 
   nn::Embedding bytes;  // [256, C]
@@ -47,7 +47,7 @@ struct StreamBlock {
 struct StreamTransformer {
   StreamTransformer(const Scope& w, const TransformerConfig& config);
 
-  // x [B, h, w, C], text [B, L, Ct] of which lengths[b] rows count, pooled [B, P] → velocity [B, h, w, C].
+  // x [B, h, w, C], text [B, L, Ct] of which lengths[b] rows are valid, pooled [B, P] → velocity [B, h, w, C].
   Tensor operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths, const Tensor& pooled) const;
 
   TransformerConfig config;
