@@ -10,20 +10,20 @@
 
 namespace hearth::text::jinja {
 
-// index, index0, revindex, revindex0, first, last, length, depth, depth0, previtem, nextitem, cycle(…), changed(…). Of an iterator,
-// `last` and `nextitem` fetch one element ahead, `length` and `revindex` all of them.
+// index, index0, revindex, revindex0, first, last, length, depth, depth0, previtem, nextitem, cycle(…), changed(…). For an iterator, `last`
+// and `nextitem` fetch one element ahead, `length` and `revindex` all of them.
 class LoopObject : public AttributesObject {
  public:
   using Recurse = std::function<Value(const Value& iterable)>;  // empty: not recursive
   LoopObject(const Value& iterable, int64_t depth0, Recurse recurse);
 
-  bool next(Value& item) override;  // to the next pass
+  bool next(Value& item) override;  // advances to the next iteration
   std::string type_name() const override { return "LoopContext"; }
   std::optional<Value> attribute(const Value& self, std::string_view name) override;
   std::optional<Value> call(Arguments& arguments) override;
   std::string repr() override;
   std::optional<int64_t> size() override;
-  void forget() { changed_.reset(); }  // what `changed` was told could hold this object itself
+  void forget() { changed_.reset(); }  // breaks the cycle if an argument of `changed` holds this object
 
  private:
   bool peek();
