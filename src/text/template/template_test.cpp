@@ -124,7 +124,7 @@ TEST(Template, source_must_be_text) {
 }
 
 // Jinja2 accepts half of a surrogate pair and fails when the text is written.
-TEST(Template, half_a_surrogate_pair_is_no_character) {
+TEST(Template, half_a_surrogate_pair_is_not_a_character) {
   EXPECT_EQ(failure("{{ '\\ud800' }}").kind, Failure::syntax);
   EXPECT_EQ(render("{{ '\\ud7ff\\ue000' }}"), "\xed\x9f\xbf\xee\x80\x80");
 }
@@ -196,7 +196,7 @@ TEST(Limits, steps_memory_and_depth_end) {
 }
 
 // Freed values no longer count.
-TEST(Limits, freed_values_are_given_back) {
+TEST(Limits, freed_values_no_longer_count) {
   const Environment small{.limits = {.steps = 1'000'000, .bytes = 200'000}};
   EXPECT_EQ(render("{% for i in range(5000) %}{% set x = 'x' * 1000 %}{% endfor %}done", {}, small), "done");
   EXPECT_EQ(

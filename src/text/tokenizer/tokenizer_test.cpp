@@ -94,7 +94,7 @@ TEST(Stream, byte_runs_are_all_or_nothing) {
   EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>")}), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-TEST(Tokenizer, what_it_knows_of_itself) {
+TEST(Tokenizer, properties_of_the_vocabulary) {
   const Tokenizer llama3 = Tokenizer::open(golden("llama3"));
   EXPECT_EQ(llama3.bos_token(), "<|begin_of_text|>");
   EXPECT_EQ(llama3.eos_token(), "<|eot_id|>");
@@ -117,7 +117,7 @@ TEST(Tokenizer, what_it_knows_of_itself) {
 }
 
 // Results of tokenizers 0.22.2.
-TEST(Tokenizer, unknown_characters_one_by_one_or_together) {
+TEST(Tokenizer, unknown_characters_single_or_fused) {
   const auto ids_of = [](bool byte_fallback, bool fuse_unk, const char* text) {
     Ids ids;
     pipeline::make_byte_pairs({{"u", 0}, {"a", 1}, {"<0xC3>", 2}, {"<0xA9>", 3}}, {},
@@ -135,7 +135,7 @@ TEST(Tokenizer, unknown_characters_one_by_one_or_together) {
   }
 }
 
-TEST(Tokenizer, what_is_put_before_the_beginning_is_the_beginning_too) {
+TEST(Tokenizer, a_prepended_prefix_counts_as_the_start) {
   const std::string file = R"({"normalizer": {"type": "Prepend", "prepend": ">"}, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
     {"type": "Split", "pattern": {"String": ">"}, "behavior": "Isolated", "invert": false},
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true}]},
@@ -146,7 +146,7 @@ TEST(Tokenizer, what_is_put_before_the_beginning_is_the_beginning_too) {
 }
 
 // Results of tokenizers 0.22.2: noncharacters are kept, like unassigned characters.
-TEST(Tokenizer, bert_keeps_what_is_unassigned) {
+TEST(Tokenizer, bert_keeps_unassigned_characters) {
   const Json stage = {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", false}, {"lowercase", false}};
   pipeline::Text text{.bytes = "a\ufffe\U0001ffff\ufdd0\u0378\ue000\u200b\u0001z", .origin = 1};
   pipeline::make_normalizer(stage)->apply(text);
@@ -281,7 +281,7 @@ std::string with(const std::string& member) {
   return R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})" + member + "}";
 }
 
-TEST(Refusals, name_what_is_wrong) {
+TEST(Refusals, name_the_error) {
   EXPECT_EQ(error_of(with("")), "");
   const std::pair<std::string, const char*> files[] = {
       {"", "no valid JSON"},

@@ -58,7 +58,7 @@ TEST_F(PackedLinearsTest, unpack_to_exactly_what_the_codes_mean) {
 }
 
 // The contents of the file decide, not the configuration.
-TEST_F(PackedLinearsTest, a_type_that_would_lose_something_is_not_taken) {
+TEST_F(PackedLinearsTest, a_lossy_type_is_not_used) {
   const auto says_symmetric = unpacked(SafetensorsFile::open(golden("gptq")), {.group = 32, .symmetric = true});
   const Tensor w = says_symmetric->read("layer.weight", {16, 96}, *device);
   EXPECT_EQ(w.dtype(), DType::q5_0);
