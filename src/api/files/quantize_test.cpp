@@ -213,7 +213,7 @@ TEST_F(QuantizeTest, what_cannot_be_written_is_refused_and_leaves_nothing) {
   std::string bytes = read_file(folder / "m" / "model.safetensors");
   std::memset(bytes.data() + bytes.size() - 1000, 0xff, 2);  // NaN
   write_file(folder / "m" / "model.safetensors", bytes);
-  EXPECT_NE(refusal().find("has 1 NaN or infinite of"), std::string::npos);
+  EXPECT_NE(refusal().find("has 1 NaN or infinite values of"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "out.gguf"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }

@@ -178,7 +178,7 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
   EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "backend": "llm-awq"})").find("llm-awq"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq", "format": "gptq_v2"})").find("'format'"),
             std::string::npos);
-  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})").find("single modules"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})").find("individual modules"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "surprise": 1})").find("surprise"), std::string::npos);
   write_file(folder / "quantize_config.json", R"({"bits": 4, "group_size": 128, "desc_act": false})");
   const auto beside = format("{}");

@@ -162,13 +162,13 @@ TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
 }
 
 TEST_F(TorchFileTest, malicious_files_are_refused_without_execution) {
-  const std::string says = " called, which no checkpoint needs: nothing was executed, and the file is refused";
-  EXPECT_EQ(refusal<IoError>("hostile.pt"), "FOLDER/hostile.pt: data.pkl: would have posix.system" + says);
-  EXPECT_EQ(refusal<IoError>("hostile_beside.ckpt"), "FOLDER/hostile_beside.ckpt: data.pkl: would have __builtin__.eval" + says);
-  EXPECT_EQ(refusal<IoError>("hostile_legacy.bin"), "FOLDER/hostile_legacy.bin: the object: would have posix.system" + says);
+  const std::string says = ", which no checkpoint needs: the file is refused, and nothing was executed";
+  EXPECT_EQ(refusal<IoError>("hostile.pt"), "FOLDER/hostile.pt: data.pkl: requests a call of posix.system" + says);
+  EXPECT_EQ(refusal<IoError>("hostile_beside.ckpt"), "FOLDER/hostile_beside.ckpt: data.pkl: requests a call of __builtin__.eval" + says);
+  EXPECT_EQ(refusal<IoError>("hostile_legacy.bin"), "FOLDER/hostile_legacy.bin: the object: requests a call of posix.system" + says);
   for (int protocol = 0; protocol < 6; ++protocol) {
     const std::string name = fmt::format("hostile_{}.bin", protocol);
-    EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": would have posix.system" + says);
+    EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": requests a call of posix.system" + says);
   }
   EXPECT_EQ(refusal<IoError>("module.pt"),
             "FOLDER/module.pt: is created by a call of a_library.net.Net, which is not executed; expected a dict of "
