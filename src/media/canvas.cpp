@@ -15,7 +15,7 @@ template <class Ink> void typeset(std::string_view text, const Ink& ink) {
   for (size_t i = 0; i < text.size(); ++i)
     for (int64_t row = 0; row < glyph_rows; ++row)
       for (int64_t column = 0; column < glyph_columns; ++column)
-        if (glyph_inks(text[i], column, row)) ink(int64_t(i) * advance + column, row);
+        if (glyph_pixel(text[i], column, row)) ink(int64_t(i) * advance + column, row);
 }
 
 }  // namespace

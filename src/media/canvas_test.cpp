@@ -22,7 +22,7 @@ bool is(const Pixels& p, int64_t x, int64_t y, Color c) {
   return pixel[0] == c.red && pixel[1] == c.green && pixel[2] == c.blue;
 }
 
-std::string drawn(const Pixels& p) {
+std::string as_text(const Pixels& p) {
   std::string rows;
   for (int64_t y = 0; y < p.height; ++y) {
     for (int64_t x = 0; x < p.width; ++x) rows += is(p, x, y, white) ? '.' : '#';
@@ -34,7 +34,7 @@ std::string drawn(const Pixels& p) {
 TEST(Canvas, writes_text) {
   Canvas canvas(12, 9, white);
   canvas.text(0, 0, "g1", red);
-  EXPECT_EQ(drawn(canvas.pixels),
+  EXPECT_EQ(as_text(canvas.pixels),
             "........#...\n"
             ".......##...\n"
             ".####.#.#...\n"
@@ -52,7 +52,7 @@ TEST(Canvas, writes_text) {
 TEST(Canvas, writes_upwards_and_larger) {
   Canvas canvas(8, 6, white);
   canvas.text_upwards(0, 6, "L", red);
-  EXPECT_EQ(drawn(canvas.pixels),
+  EXPECT_EQ(as_text(canvas.pixels),
             "........\n"
             "......#.\n"
             "......#.\n"
@@ -65,12 +65,12 @@ TEST(Canvas, writes_upwards_and_larger) {
     for (int64_t x = 0; x < 10; ++x) EXPECT_EQ(is(large.pixels, x, y, red), is(small.pixels, x / 2, y / 2, red));
 }
 
-TEST(Canvas, every_character_has_a_glyph_of_its_own) {
+TEST(Canvas, every_character_has_a_distinct_glyph) {
   std::set<std::string> seen;
   for (char c = ' '; c <= '~'; ++c) {
     Canvas canvas(glyph_columns, glyph_rows, white);
     canvas.text(0, 0, std::string(1, c), red);
-    EXPECT_TRUE(seen.insert(drawn(canvas.pixels)).second) << c;
+    EXPECT_TRUE(seen.insert(as_text(canvas.pixels)).second) << c;
   }
   Canvas foreign(5, 8, white), question(5, 8, white);
   foreign.text(0, 0, "\xe9", red), question.text(0, 0, "?", red);
@@ -88,7 +88,7 @@ TEST(Canvas, draws_lines_discs_and_images_and_nothing_outside) {
   EXPECT_FALSE(is(round.pixels, 4, 1, red) || is(round.pixels, 4, 1, white));  // its edge is antialiased
   Canvas sheet(4, 4, white);
   sheet.image(2, -1, Canvas(3, 3, red).pixels);
-  EXPECT_EQ(drawn(sheet.pixels), "..##\n..##\n....\n....\n");
+  EXPECT_EQ(as_text(sheet.pixels), "..##\n..##\n....\n....\n");
   sheet.line(-100, -100, 100, 100, 3, red), sheet.fill(-5, -5, 2, 2, red);
 }
 
@@ -155,7 +155,7 @@ TEST(Chart, labels_stand_in_the_middle_of_their_axes) {
   EXPECT_EQ(ink(&Chart::y_label), (Box{14, 291 - 5, 14 + 6, 291 + 5}));
 }
 
-TEST(Chart, leaves_out_what_has_no_logarithm_and_refuses_nothing_at_all) {
+TEST(Chart, skips_values_without_a_logarithm_and_refuses_an_empty_chart) {
   Chart with = chart();
   with.curves.push_back({"none", {10, 20}, {0, NAN}});
   EXPECT_NO_THROW(draw(with));

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t in_line = 16;  // glyphs per row of the table, with a space between two
 
 // clang-format off
-constexpr std::array<std::string_view, 48> drawn{
+constexpr std::array<std::string_view, 48> glyph_table{
     //   ! " # $ % & ' ( ) * + , - . /
     "        #    # #   # #    #   ##  #  ##     #      #   #                                      #",
     "        #    # #   # #   #### ## #  #  #    #     #     #     #     #                        # ",
@@ -69,9 +69,9 @@ constexpr std::array<std::string_view, 48> drawn{
 
 }  // namespace
 
-bool glyph_inks(char character, int64_t column, int64_t row) {
+bool glyph_pixel(char character, int64_t column, int64_t row) {
   const int64_t index = (character < ' ' || character > '~' ? '?' : character) - ' ';
-  const std::string_view line = drawn[size_t(index / in_line * glyph_rows + row)];
+  const std::string_view line = glyph_table[size_t(index / in_line * glyph_rows + row)];
   const auto at = size_t(index % in_line * (glyph_columns + 1) + column);
   return at < line.size() && line[at] == '#';
 }

@@ -8,6 +8,6 @@ namespace hearth {
 constexpr int64_t glyph_columns = 5, glyph_rows = 8;
 
 // Whether a pixel of a character's glyph is set. Characters without a glyph are shown as '?'.
-bool glyph_inks(char character, int64_t column, int64_t row);
+bool glyph_pixel(char character, int64_t column, int64_t row);
 
 }  // namespace hearth

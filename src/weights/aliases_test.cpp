@@ -62,7 +62,7 @@ class Recorder : public TensorSource {
   std::vector<std::string> asked;
 };
 
-TEST(Aliases, a_source_is_asked_by_its_own_names) {
+TEST(Aliases, a_source_receives_its_own_names) {
   const auto device = test::make_test_backend("reference");
   const auto source = std::make_shared<Recorder>();
   const auto official = aliased(source, std::vector<Alias>{{"a.#", "b.#"}});

@@ -59,7 +59,7 @@ TEST_F(CheckpointFilesTest, variants_stand_side_by_side) {
   EXPECT_EQ(choice_error<IoError>("bf16"), "FOLDER: has no weights of the variant 'bf16', only full precision, 'fp16', 'non_ema'");
 }
 
-TEST_F(CheckpointFilesTest, pickled_weights_count_where_there_is_no_safetensors) {
+TEST_F(CheckpointFilesTest, pickled_weights_are_used_without_safetensors) {
   const auto write_pickled = [&](const std::string& file, float value, const std::string& name = "a") {
     test::write_torch(folder / file, {{name, Tensor::from(*device, {2}, std::vector<float>{value, value})}});
   };

@@ -63,7 +63,7 @@ TEST_F(CheckpointTest, the_demo_model_opens) {
             std::string::npos);
 }
 
-TEST_F(CheckpointTest, what_is_no_diffusers_folder_is_refused) {
+TEST_F(CheckpointTest, other_folders_are_refused) {
   EXPECT_EQ(open_error(), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");
   EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(folder / "none", {}); }, folder.path()), "FOLDER/none: no such file or folder");
   write_file(folder / "x", "");

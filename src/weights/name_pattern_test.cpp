@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-TEST(NamePattern, a_star_stands_for_any_characters) {
+TEST(NamePattern, a_star_matches_any_characters) {
   for (const auto& [pattern, name] :
        std::vector<std::pair<const char*, const char*>>{{"a.b", "a.b"},
                                                         {"*", ""},

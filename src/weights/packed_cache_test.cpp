@@ -69,7 +69,7 @@ class PackedCacheTest : public ::testing::Test {
   std::vector<std::unique_ptr<Backend>> kept;
 };
 
-TEST_F(PackedCacheTest, the_second_load_maps_what_the_first_has_packed) {
+TEST_F(PackedCacheTest, the_second_load_maps_the_packed_weights) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded first = load();
   ASSERT_EQ(packed().size(), 1u);
@@ -98,7 +98,7 @@ TEST_F(PackedCacheTest, a_gated_linear_unit_is_found_again_as_one) {
   EXPECT_NE(load_as(WeightKind::linear).first, found.first);  // a cached weight of another kind is ignored
 }
 
-TEST_F(PackedCacheTest, each_choice_and_path_has_a_file_of_its_own) {
+TEST_F(PackedCacheTest, each_choice_and_path_has_its_own_file) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded f32 = load(), f16 = load({.hold = DType::f16});
   EXPECT_EQ(packed().size(), 2u);
@@ -116,7 +116,7 @@ TEST_F(PackedCacheTest, each_choice_and_path_has_a_file_of_its_own) {
   EXPECT_EQ(packed().size(), before);
 }
 
-TEST_F(PackedCacheTest, other_contents_under_the_same_name_are_noticed) {
+TEST_F(PackedCacheTest, other_contents_under_the_same_name_are_detected) {
   if (!test::make_test_backend("cpu_avx2")) GTEST_SKIP() << "this processor lacks AVX2";
   const Loaded first = load();
   write_safetensors(file, {{"a", Tensor::zeros(*device, {20, 7})}, {"b", Tensor::zeros(*device, {6, 5, 3, 3})}});
@@ -199,7 +199,7 @@ TEST_F(PackedCacheTest, places_that_cannot_be_used_are_named) {
   EXPECT_EQ(message_of<IoError>([&] { require_cache_folder(root / "file"); }, root.path()),
             "cache: FOLDER/file is not a folder and cannot be created: Not a directory");
   EXPECT_NE(
-      message_of<IoError>([&] { require_cache_folder(root / "file/below"); }, root.path()).find("cache: FOLDER/file/below is no folder"),
+      message_of<IoError>([&] { require_cache_folder(root / "file/below"); }, root.path()).find("cache: FOLDER/file/below is not a folder"),
       std::string::npos);
   EXPECT_THROW(require_cache_folder("/proc/nothing"), IoError);
   const std::vector<fs::path> files{file};

@@ -26,7 +26,7 @@ TEST(SeededFile, reads_back_as_the_function_of_the_name) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(SeededFile, asked_tensors_list_what_a_network_needs) {
+TEST(SeededFile, requested_tensors_list_those_of_a_network) {
   const auto device = test::make_test_backend("reference");
   const auto source = std::make_shared<RequestedTensors>();
   Weights weights(source, *device);

@@ -73,7 +73,7 @@ BACKEND_TEST(TextualInversion, files_that_people_have_are_read) {
   EXPECT_EQ(read("two_encoders.safetensors", "clip_g", 6).vectors, 2);
 }
 
-BACKEND_TEST(TextualInversion, what_is_none_is_refused_in_one_line) {
+BACKEND_TEST(TextualInversion, malformed_archives_are_refused_in_one_line) {
   const auto complaint = [&](std::map<std::string, Shape> tensors, float first = 0) {
     Fixed source(std::move(tensors), first);
     return test::message_of<WeightError>([&] { read_textual_inversion(source, "clip_l", 3, device); });

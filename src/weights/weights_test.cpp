@@ -113,7 +113,7 @@ TEST_F(WeightsTest, no_mismatch_is_repaired) {
   }
 }
 
-TEST_F(WeightsTest, a_bad_value_is_fatal_only_where_it_is_used) {
+TEST_F(WeightsTest, a_bad_value_is_fatal_only_if_it_is_used) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     for (const float bad : {nan, inf, -inf}) {
       std::vector<float> values(600000, 1.0f);  // several pieces of the scan, and a bad value in the last
@@ -161,7 +161,7 @@ TEST_F(WeightsTest, the_ignore_list_is_by_pattern) {
 }
 
 // G-09: non-finite values in a tensor that is read but not used are reported and accepted.
-TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
+TEST_F(WeightsTest, idle_tensors_may_hold_non_finite_values) {
   const auto s = source({{"last.w", tensor({3}, {1, std::nanf(""), 3})}, {"last.b", tensor({1}, {2})}, {"first.w", tensor({1}, {4})}});
   Weights w(s, *device, {.types = {}, .progress = {}, .idle = {"last.*"}});
   EXPECT_TRUE(std::isnan(w.tensor("last.w", {3}).to_vector()[1]));
@@ -173,7 +173,7 @@ TEST_F(WeightsTest, idle_tensors_may_hold_what_is_no_number) {
   EXPECT_THROW(others.finish(), WeightError);
 }
 
-TEST_F(WeightsTest, n12_what_f16_would_spoil_stays_wide_and_is_named) {
+TEST_F(WeightsTest, n12_tensors_that_overflow_f16_stay_wide_and_are_named) {
   std::vector<float> good(1000), tiny(1000), mixed(1000, 1.0f);
   for (int i = 0; i < 1000; ++i) good[size_t(i)] = std::sin(float(i)), tiny[size_t(i)] = 1e-6f * std::sin(float(i));
   mixed[7] = 1e-9f;  // lost, but negligible
@@ -199,7 +199,7 @@ TEST_F(WeightsTest, n12_what_f16_would_spoil_stays_wide_and_is_named) {
   EXPECT_THROW(Weights(source({}), *device, {.types = {.hold = DType::i8}, .progress = {}, .ignore = {}}), UnsupportedError);
 }
 
-TEST_F(WeightsTest, in_place_what_is_bf16_or_blocks_has_its_factors) {
+TEST_F(WeightsTest, in_place_bf16_and_blocks_have_the_requested_factors) {
   const Tensor blocks = Tensor::empty(*device, {3, 64}, DType::q4_0);
   std::memset(blocks.raw(), 0, blocks.bytes());
   const auto file =
@@ -229,7 +229,7 @@ TEST_F(WeightsTest, tables_are_rounded_to_the_type_to_hold) {
   EXPECT_EQ(t.to_vector()[1], bf16_to_f32(f32_to_bf16(1.0f / 3)));
 }
 
-TEST_F(WeightsTest, progress_counts_bytes_and_leaves_out_what_is_ignored) {
+TEST_F(WeightsTest, progress_counts_bytes_without_ignored_tensors) {
   std::vector<std::pair<int64_t, int64_t>> seen;
   const auto s = source({{"a", tensor({2}, {1, 2})}, {"b", tensor({3}, {1, 2, 3}, DType::f16)}, {"c", tensor({9}, std::vector<float>(9))}});
   Weights w(
@@ -259,7 +259,7 @@ TEST_F(WeightsTest, held_bytes_are_those_the_backend_took) {
 }
 
 // A checkpoint may be moved or replaced while a model runs. Only a table in its stored dtype stays in the file.
-BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
+BACKEND_TEST(WeightsFromFiles, loaded_weights_do_not_need_the_file_name) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
@@ -289,7 +289,7 @@ BACKEND_TEST(WeightsFromFiles, what_is_loaded_does_not_need_the_files_name) {
   EXPECT_EQ(other_type.to_vector(), values);
 }
 
-BACKEND_TEST(WeightsFromFiles, a_file_that_was_written_to_is_not_read_again) {
+BACKEND_TEST(WeightsFromFiles, a_modified_file_is_not_read_again) {
   const test::TemporaryFolder folder;
   const auto path = folder / "w.safetensors";
   write_safetensors(path, {{"bias", Tensor::zeros(device, {600})}});

@@ -149,7 +149,7 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
     return r.err;
   };
   EXPECT_NE(refused({"--weight-cache", "file"}).find("cache: file is no folder"), std::string::npos);
-  EXPECT_NE(refused({"--weight-cache", "cache", "--device", "reference"}).find("cache: the backend 'reference' packs no weights"),
+  EXPECT_NE(refused({"--weight-cache", "cache", "--device", "reference"}).find("cache: the backend 'reference' does not pack weights"),
             std::string::npos);
 
   const Pixels plain = generated({"--weight-cache", "cache"});

@@ -70,7 +70,7 @@ TEST(Editing, masked_regions_grow_as_in_diffusers) {
     EXPECT_THROW(cropped(image(), none), ShapeError);
 }
 
-TEST(Editing, what_was_painted_is_pasted_as_in_pillow) {
+TEST(Editing, results_are_pasted_as_in_pillow) {
   const Pixels source = image(), painted = image("painted"), made = pasted(painted, source, mask());
   const std::vector<uint8_t> values = mask().values;
   EXPECT_EQ(checksum(made.rgb), golden()["pasted"]);

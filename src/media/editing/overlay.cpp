@@ -58,22 +58,22 @@ Color over(const Color& above, const Color& below) {
 
 }  // namespace
 
-Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask) {
-  check(painted, mask);
+Pixels pasted(const Pixels& generated, const Pixels& original, const PixelMask& mask) {
+  check(generated, mask);
   check(original, mask);
   const Planes known = known_part(original, mask);
-  Pixels out = painted;
+  Pixels out = generated;
   for (size_t i = 0; i < mask.values.size(); ++i) {
-    const uint8_t* p = &painted.rgb[3 * i];
+    const uint8_t* p = &generated.rgb[3 * i];
     const Color c = over(straight(known, i), {{p[0], p[1], p[2]}, 255});
     for (size_t k = 0; k < 3; ++k) out.rgb[3 * i + k] = uint8_t(c.rgb[k]);
   }
   return out;
 }
 
-Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask, const Region& region) {
+Pixels pasted(const Pixels& generated, const Pixels& original, const PixelMask& mask, const Region& region) {
   check(original, mask);
-  const Pixels part = fitted(painted, region.width(), region.height(), Fit::crop);
+  const Pixels part = fitted(generated, region.width(), region.height(), Fit::crop);
   const Planes known = known_part(original, mask);
   Pixels out = original;
   for (int64_t y = 0; y < original.height; ++y)

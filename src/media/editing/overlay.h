@@ -7,11 +7,11 @@
 
 namespace hearth {
 
-// Exactly `painted` where the mask is 255, exactly `original` where it is 0, and interpolated in between. ShapeError unless all sizes are
+// Exactly `generated` where the mask is 255, exactly `original` where it is 0, and interpolated in between. ShapeError unless all sizes are
 // equal.
-Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask);
-// The same if `painted` is only that region of the image, in any size: it is resized first (Fit::crop).
-Pixels pasted(const Pixels& painted, const Pixels& original, const PixelMask& mask, const Region& region);
+Pixels pasted(const Pixels& generated, const Pixels& original, const PixelMask& mask);
+// The same if `generated` is only that region of the image, in any size: it is resized first (Fit::crop).
+Pixels pasted(const Pixels& generated, const Pixels& original, const PixelMask& mask, const Region& region);
 
 // The image with its masked part filled with blurred colors from around it, in finer detail near the border.
 Pixels filled_from_around(const Pixels& image, const PixelMask& mask);

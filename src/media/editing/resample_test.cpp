@@ -71,7 +71,7 @@ TEST(Resample, as_diffusers_prepares_a_image) {
             (std::vector<float>{0, 0.2f, 1}));
 }
 
-TEST(Resample, refuses_sizes_that_are_none) {
+TEST(Resample, refuses_invalid_sizes) {
   EXPECT_EQ(complaint_of([] { resize(image(), 0, 1, Filter::box); }),
             "ShapeError: resize: the size is 0 × 1, expected sides of at least 1");
   EXPECT_EQ(complaint_of([] { resize(image(), 5, -1, Filter::nearest); }),

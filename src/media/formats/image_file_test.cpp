@@ -39,7 +39,7 @@ TEST(LoadedImage, every_kind_is_read_as_pillow_reads_it) {
   }
 }
 
-TEST(LoadedImage, what_a_file_is_and_how_the_camera_was_held) {
+TEST(LoadedImage, format_and_orientation) {
   const std::pair<const char*, const char*> kinds[] = {{"full.jpg", "baseline, YCbCr 4:4:4"},
                                                        {"half.jpg", "baseline, YCbCr 4:2:0"},
                                                        {"half_across.jpg", "baseline, YCbCr 4:2:2"},
@@ -102,7 +102,7 @@ TEST(LoadedImage, color_profiles_are_noted) {
   EXPECT_TRUE(read("half.jpg").notes.empty());
 }
 
-TEST(LoadedImage, what_cannot_be_read_is_refused_in_one_line) {
+TEST(LoadedImage, unreadable_files_are_refused_in_one_line) {
   EXPECT_EQ(golden()["hostile"].size(), 26u);
   for (const auto& [name, recorded] : golden()["hostile"].items()) {
     const std::string message = complaint_of([&, name = name] { read(name); });

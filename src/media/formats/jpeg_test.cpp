@@ -27,7 +27,7 @@ TEST(Jpeg, is_written_as_pillow_writes_it) {
   }
 }
 
-TEST(Jpeg, metadata_come_back_up_to_what_a_segment_holds) {
+TEST(Jpeg, metadata_up_to_the_size_of_a_segment_are_read_back) {
   const Pixels image = random_pixels(9, 4, 1);
   const std::string exif(65'527, 'e'), xmp(65'504, 'x');
   const Jpeg jpeg = decode_jpeg(encode_jpeg(image, {.exif = exif, .xmp = xmp}), "memory");
@@ -46,7 +46,7 @@ TEST(Jpeg, a_segment_that_is_longer_than_the_file_is_its_end) {
   EXPECT_EQ(decode_jpeg(with_segment(std::string("\0\2", 2)), "x").image, decode_jpeg(good, "x").image);
 }
 
-TEST(Jpeg, refuses_what_it_cannot_hold) {
+TEST(Jpeg, refuses_values_out_of_range) {
   const Pixels image = random_pixels(2, 1, 1);
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 0}); }), "UsageError: jpeg: quality 0, expected 1 to 100");
   EXPECT_EQ(complaint_of([&] { encode_jpeg(image, {.quality = 101}); }), "UsageError: jpeg: quality 101, expected 1 to 100");

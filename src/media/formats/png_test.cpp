@@ -61,7 +61,7 @@ TEST(Png, reads_every_kind_of_text_in_order) {
   }
 }
 
-TEST(Png, writes_what_pillow_writes_and_reads_its_files) {
+TEST(Png, writes_the_same_files_as_pillow_and_reads_them) {
   std::vector<PngText> texts;
   for (const auto& [keyword, text] : golden_json("pictures.json")["texts"].get<std::vector<std::pair<std::string, std::string>>>())
     texts.push_back({keyword, text});
@@ -132,7 +132,7 @@ TEST(Png, file_is_written_whole_or_not_at_all) {
   fs::remove_all(folder);
 }
 
-TEST(Png, refuses_what_it_cannot_hold) {
+TEST(Png, refuses_values_out_of_range) {
   const Pixels one{.width = 1, .height = 1, .rgb = {1, 2, 3}};
   const auto says = [&](const Pixels& pixels, const std::vector<PngText>& texts) { return message_of([&] { encode_png(pixels, texts); }); };
   EXPECT_EQ(says({.width = 2, .height = 1, .rgb = {1, 2, 3}}, {}), "png: 3 bytes of pixels for 2 × 1, expected width × height × 3");
@@ -191,7 +191,7 @@ TEST(Png, limits_are_checked_first) {
 }
 
 // Deflate expands by a factor of at most 1032.
-TEST(Png, a_height_that_the_bytes_cannot_hold_is_known_from_the_header) {
+TEST(Png, an_impossible_height_is_refused_from_the_header) {
   std::string bytes = encode_png(random_pixels(1000, 1, 3));
   const size_t most = bytes.size() * 1032 / 3000;
   const auto says = [&](size_t height) {
@@ -236,7 +236,7 @@ TEST(Png, a_damaged_text_is_left_out_and_noted) {
   EXPECT_EQ(damaged.notes, std::vector<std::string>{"iTXt: CRC error"});
 }
 
-TEST(Png, a_text_that_is_not_utf8_is_shown_as_latin1_and_noted) {
+TEST(Png, a_text_that_is_not_utf8_is_read_as_latin1_with_a_note) {
   std::string bytes = encode_png(random_pixels(2, 2, 3), std::vector<PngText>{{"k", "日"}});
   bytes.replace(bytes.find("日"), 3, "caf\xe9");
   bytes[bytes.find("iTXt") - 1] += 1;  // the chunk is one byte longer

@@ -63,7 +63,7 @@ TEST(WebP, quality_trades_size_for_error) {
   EXPECT_EQ(decode_webp(encode_webp(image, alpha), "memory").alpha, alpha);  // transparency is lossless
 }
 
-TEST(WebP, refuses_what_it_cannot_hold) {
+TEST(WebP, refuses_values_out_of_range) {
   const Pixels image = random_pixels(2, 1, 1);
   EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = -1}); }), "UsageError: webp: quality -1, expected 0 to 100");
   EXPECT_EQ(complaint_of([&] { encode_webp(image, {}, {.quality = 101}); }), "UsageError: webp: quality 101, expected 0 to 100");

@@ -74,7 +74,7 @@ TEST(Exif, comments_of_every_kind) {
   EXPECT_EQ(comment("short"), "");
 }
 
-TEST(Exif, what_is_damaged_is_left_out) {
+TEST(Exif, damaged_fields_are_ignored) {
   for (const std::string& bytes : {""s, "Exif\0\0"s, "II*\0"s, "XX*\0\x08\0\0\0"s, "II*\0\xff\xff\xff\xff"s, "II*\0\x08\0\0\0\xff\xff"s})
     EXPECT_EQ(parse_exif(bytes).orientation, std::nullopt);
   EXPECT_TRUE(parse_exif(little({{0x010F, 2, 0xFFFFFFFF, 8}})).texts.empty());

@@ -186,7 +186,7 @@ TEST(FixText, lines) {
 }
 
 // Like ftfy 6.3.1: references without digits or a name, or with too many characters, are unchanged, and so is a semicolon.
-TEST(FixText, references_that_are_none) {
+TEST(FixText, invalid_references) {
   for (const std::u32string_view text : {U"&#x;", U"&#;", U"&zzzz;", U"&#59;", U"a&#x3b;b", U"&#0000000000000000000000065;"})
     EXPECT_EQ(fix_text(text), text);
   EXPECT_EQ(fix_text(U"&#000000000000000000000065;"), U"A");

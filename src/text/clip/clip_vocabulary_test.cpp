@@ -99,7 +99,7 @@ TEST(ClipVocabulary, malformed_merges) {
 }
 
 // OpenAI's file has more lines than CLIP has merges.
-TEST(ClipVocabulary, merges_beyond_those_of_clip_are_not_read) {
+TEST(ClipVocabulary, merges_beyond_those_of_clip_are_ignored) {
   constexpr int letters = 222;
   Json ids = {{"<|startoftext|>", 0}, {"<|endoftext|>", 1}};
   const auto add = [&ids](const std::string& token) {

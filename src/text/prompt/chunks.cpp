@@ -79,7 +79,7 @@ struct A1111Filler {
     comma.reset();
   }
 
-  void close_behind_comma() {
+  void close_after_comma() {
     const std::vector<Slot> moved(slots.begin() + ptrdiff_t(*comma) + 1, slots.end());
     slots.resize(*comma + 1);
     close();
@@ -89,7 +89,7 @@ struct A1111Filler {
   // Called before each token or embedding.
   void make_room(bool is_comma) {
     if (is_comma) comma = slots.size();
-    else if (slots.size() == room && comma && int64_t(slots.size() - *comma) <= backtrack) close_behind_comma();
+    else if (slots.size() == room && comma && int64_t(slots.size() - *comma) <= backtrack) close_after_comma();
     if (slots.size() == room) close();
   }
 };

@@ -66,7 +66,7 @@ TEST(Chunks, a1111_fills_seventy_five) {
   EXPECT_EQ(sizes(a1111(words(200))), (Sizes{75, 75, 50}));
 }
 
-TEST(Chunks, a1111_goes_back_to_a_comma) {
+TEST(Chunks, a1111_splits_at_a_comma) {
   // The comma is token 56 of 75 (index 55): 20 tokens from the end, the largest distance that counts.
   EXPECT_EQ(sizes(a1111(words(55) + ", " + words(20))), (Sizes{56, 20}));
   EXPECT_EQ(sizes(a1111(words(54) + ", " + words(21))), (Sizes{75, 1}));

@@ -55,7 +55,7 @@ TEST(Prompt, entries_have_equally_many_chunks) {
   EXPECT_EQ(prompt.chunks, 2);
 }
 
-TEST(Prompt, emphasis_says_what_becomes_of_weights) {
+TEST(Prompt, emphasis_modes_treat_weights_differently) {
   const auto weighted = [&](Emphasis e) {
     return read("a (house:1.5)", {.syntax = PromptSyntax::a1111, .emphasis = e}).conditions[0].weighted;
   };
@@ -71,7 +71,7 @@ TEST(Prompt, emphasis_says_what_becomes_of_weights) {
   EXPECT_EQ(first(Emphasis::none, "a BREAK b").size(), 1u);
 }
 
-TEST(Prompt, says_what_may_surprise) {
+TEST(Prompt, warns_about_surprising_syntax) {
   EXPECT_EQ(read("at 10:30", a1111).warnings,
             (std::vector<std::string>{"the prompt ends with a number after a colon, which is the weight 30 of the whole prompt"}));
   EXPECT_EQ(read("(a BREAK b:1.2)", a1111).warnings,

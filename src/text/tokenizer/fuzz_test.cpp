@@ -1,4 +1,4 @@
-// Short deterministic fuzzing: damaged tokenizer files of every kind, and texts of random bytes. Worth most under sanitizers.
+// Short deterministic fuzzing: damaged tokenizer files of every kind, and texts of random bytes. Most useful under sanitizers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ void use(const Tokenizer& t, SplitMix& random) {
 
 class Damaged : public testing::TestWithParam<const char*> {};
 
-// A damaged folder is refused with one of our errors in one line, or it is another tokenizer that works.
+// A damaged folder is refused with one of our errors in one line, or it is another valid tokenizer.
 TEST_P(Damaged, is_refused_or_works) {
   const fs::path source = test::folder_of(__FILE__) / "golden" / GetParam();
   const fs::path folder = fs::temp_directory_path() / fmt::format("hearth-tokenizer-fuzz-{}-{}", getpid(), GetParam());

@@ -1,4 +1,4 @@
-// GGUF vocabularies made of the golden tokenizers: the same ids as the files that they were made of.
+// GGUF vocabularies that are converted from the golden tokenizers give the same ids as the original files.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 std::filesystem::path golden_folder() { return test::folder_of(__FILE__) / "golden"; }
 
-// The tokens of an opened tokenizer, with the types that converters write.
+// The tokens of an open tokenizer, with the types that converters write.
 GgufVocabulary vocabulary_of(const Tokenizer& tokenizer) {
   GgufVocabulary v;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -72,7 +72,7 @@ std::vector<uint32_t> hashes_of(const std::string& name) {
   return hashes;
 }
 
-// Models of SentencePiece's own trainer against what its own library answers.
+// Models of SentencePiece's trainer against the results of its library.
 void compare_with_sentencepiece(const std::string& name, const std::string& model) {
   const std::string file = (golden_folder() / name / "sentencepiece.model").string();
   const auto source = pipeline::SentencePieceModel::parse(read_file(file), file);
@@ -121,7 +121,7 @@ TEST(Gguf, word_piece_equals_tokenizer_json) {
   }
 }
 
-// A space before the text and after each special token, none where the file says so.
+// A space before the text and after each special token, unless the file turns it off.
 TEST(Gguf, space_prefix) {
   GgufVocabulary v{.model = "llama"};
   v.tokens = {"<unk>", "<s>", "</s>", "\u2581", "a", "b", "\u2581a", "ab"};

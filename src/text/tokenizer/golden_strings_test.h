@@ -1,4 +1,4 @@
-// The strings of golden/strings.py, made again.
+// Generates the strings of golden/strings.py.
 #pragma once
 
 #include <cstdint>

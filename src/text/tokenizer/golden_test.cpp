@@ -1,4 +1,4 @@
-// Ids and texts against transformers, by the goldens of golden/make.py.
+// Compares ids and texts with those of transformers in the goldens of golden/make.py.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ Answer answer(const Tokenizer& t, const std::string& text, bool clean) {
 
 class Shapes : public testing::TestWithParam<const char*> {};
 
-// Each string's ids with and without special tokens, and the texts of two rows of ids, as transformers has them.
+// The ids of each string with and without special tokens, and the texts of two rows of ids, as in transformers.
 TEST_P(Shapes, equal_the_reference) {
   const std::string name = GetParam();
   const Tokenizer tokenizer = Tokenizer::open(golden_folder() / name);

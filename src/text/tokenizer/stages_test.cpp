@@ -1,4 +1,4 @@
-// Each stage alone against tokenizers, by golden/stages.json.
+// Compares each single stage with tokenizers, by golden/stages.json.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -118,7 +118,7 @@ TEST(Stages, equal_the_reference) {
   }
 }
 
-// The golden split of architectures: what each published pattern makes of one text.
+// The golden split of architectures: one text split by each published pattern.
 TEST(Stages, published_patterns) {
   const std::string text = "I'LL pay  12345 €/$!!\r\n\n\tHTTPServer's naïve  ";
   const auto pieces = [&text](const char* pre) {
@@ -133,7 +133,7 @@ TEST(Stages, published_patterns) {
   EXPECT_EQ(pieces("llama3"), "I¦'LL¦ pay¦ ¦ ¦123¦45¦ €/$!!\r\n\n¦\tHTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("qwen2"), "I¦'LL¦ pay¦ ¦ ¦1¦2¦3¦4¦5¦ €/$!!\r\n\n¦\tHTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("tekken"), pieces("qwen2"));
-  // As tokenizers 0.22.2 does with Digits and ByteLevel, which these models have there.
+  // The result of tokenizers 0.22.2 with Digits and ByteLevel, which these models use there.
   EXPECT_EQ(pieces("smollm"), "I¦'¦LL¦ pay¦  ¦1¦2¦3¦4¦5¦ €/$!!¦\r\n\n¦\t¦HTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("refact"), pieces("smollm"));
   EXPECT_THROW(patterns_of("default"), UnsupportedError);

@@ -1,4 +1,4 @@
-// What the goldens do not show: streams, limits, refusals.
+// Tests beyond the goldens: streams, limits, refusals.
 #include "text/tokenizer/tokenizer.h"
 #include "core/text/utf8.h"
 
@@ -27,7 +27,7 @@ using Ids = std::vector<int32_t>;
 
 fs::path golden(const char* shape) { return test::folder_of(__FILE__) / "golden" / shape; }
 
-// A folder of files, written and removed.
+// A temporary folder of files.
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / fmt::format("hearth-tokenizer-{}", getpid())) { fs::create_directories(path_); }
@@ -41,7 +41,7 @@ class Folder {
   fs::path path_;
 };
 
-// Rows of ids as no text gives them, so that runs of bytes are broken everywhere.
+// Rows of ids that no text produces, so that runs of bytes are broken everywhere.
 Ids random_ids(SplitMix& random, int64_t size) {
   Ids ids(random.below(24));
   for (int32_t& id : ids) id = int32_t(random.below(random.below(4) == 0 ? 300 : uint64_t(size)));
@@ -61,7 +61,7 @@ TEST(Stream, every_step_is_valid_and_the_whole_is_decode) {
         const std::string part = stream.push(id);
         ASSERT_EQ(valid_utf8(part), part) << shape;
         text += part;
-        // What has been said is the beginning of what the ids so far say, and of all that may follow.
+        // The output so far is a prefix of the text of the ids so far, and of every continuation.
         ASSERT_TRUE(tokenizer.decode(ids, options).starts_with(text)) << shape << " " << i;
       }
       ASSERT_EQ(text + stream.finish(), tokenizer.decode(ids, options)) << shape << " " << i;
@@ -80,7 +80,7 @@ TEST(Stream, text_comes_as_soon_as_it_is_certain) {
   EXPECT_EQ(parts.front().substr(0, 1), "a");
   EXPECT_EQ(parts.back().back(), 'c');
   EXPECT_EQ(stream.finish(), "");
-  // A character that never ends is one U+FFFD; afterwards the stream begins anew.
+  // An incomplete character becomes one U+FFFD; then the stream is ready for a new text.
   const int32_t lead = *tokenizer.id_of("ð");
   EXPECT_EQ(stream.push(lead), "");
   EXPECT_EQ(stream.finish(), "\xef\xbf\xbd");
@@ -94,7 +94,7 @@ TEST(Stream, byte_runs_are_all_or_nothing) {
   EXPECT_EQ(tokenizer.decode(Ids{byte("<0x41>"), byte("<0xC3>")}), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-TEST(Tokenizer, what_it_knows_of_itself) {
+TEST(Tokenizer, properties_of_the_vocabulary) {
   const Tokenizer llama3 = Tokenizer::open(golden("llama3"));
   EXPECT_EQ(llama3.bos_token(), "<|begin_of_text|>");
   EXPECT_EQ(llama3.eos_token(), "<|eot_id|>");
@@ -109,15 +109,15 @@ TEST(Tokenizer, what_it_knows_of_itself) {
   EXPECT_EQ(llama3.encode("<|eot_id|>", {.add_special_tokens = false}), Ids{*llama3.eos()});
   EXPECT_GT(llama3.encode("<|eot_id|>", {.add_special_tokens = false, .parse_special_tokens = false}).size(), 1u);
   EXPECT_FALSE(Tokenizer::open(golden("qwen2")).adds_bos());
-  EXPECT_FALSE(Tokenizer::open(golden("llama2")).adds_bos());  // add_bos_token false wins over the file
+  EXPECT_FALSE(Tokenizer::open(golden("llama2")).adds_bos());  // add_bos_token false overrides the file
   EXPECT_TRUE(Tokenizer::open(golden("llama_model")).adds_bos());
   const Tokenizer::Encoding both = llama3.encode_with_pieces("hi there");
   ASSERT_EQ(both.ids.size(), both.pieces.size());
   EXPECT_EQ(both.pieces.front(), "<|begin_of_text|>");
 }
 
-// As tokenizers 0.22.2 answers.
-TEST(Tokenizer, unknown_characters_one_by_one_or_together) {
+// Results of tokenizers 0.22.2.
+TEST(Tokenizer, unknown_characters_single_or_fused) {
   const auto ids_of = [](bool byte_fallback, bool fuse_unk, const char* text) {
     Ids ids;
     pipeline::make_byte_pairs({{"u", 0}, {"a", 1}, {"<0xC3>", 2}, {"<0xA9>", 3}}, {},
@@ -135,7 +135,7 @@ TEST(Tokenizer, unknown_characters_one_by_one_or_together) {
   }
 }
 
-TEST(Tokenizer, what_is_put_before_the_beginning_is_the_beginning_too) {
+TEST(Tokenizer, a_prepended_prefix_counts_as_the_start) {
   const std::string file = R"({"normalizer": {"type": "Prepend", "prepend": ">"}, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
     {"type": "Split", "pattern": {"String": ">"}, "behavior": "Isolated", "invert": false},
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": true}]},
@@ -145,15 +145,15 @@ TEST(Tokenizer, what_is_put_before_the_beginning_is_the_beginning_too) {
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("hi"), (Ids{0, 1}));
 }
 
-// As tokenizers 0.22.2 answers: what is no character and never will be is kept, as what is no character yet.
-TEST(Tokenizer, bert_keeps_what_is_unassigned) {
+// Results of tokenizers 0.22.2: noncharacters are kept, like unassigned characters.
+TEST(Tokenizer, bert_keeps_unassigned_characters) {
   const Json stage = {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", false}, {"lowercase", false}};
   pipeline::Text text{.bytes = "a\ufffe\U0001ffff\ufdd0\u0378\ue000\u200b\u0001z", .origin = 1};
   pipeline::make_normalizer(stage)->apply(text);
   EXPECT_EQ(text.bytes, "a\ufffe\U0001ffff\ufdd0\u0378z");
 }
 
-// As transformers 4.57.1 answers: tokenizer_config.json rules over a ByteLevel that stands alone.
+// Results of transformers 4.57.1: tokenizer_config.json overrides a ByteLevel that is not inside a Sequence.
 TEST(Tokenizer, the_prefix_space_of_a_byte_level_is_the_configs) {
   const Ids spaced{0}, bare{1};
   const auto ids_of = [](bool in_file, bool in_sequence, const std::string& config) {
@@ -182,7 +182,7 @@ TEST(Tokenizer, the_prefix_space_of_a_byte_level_is_the_configs) {
   }
 }
 
-// As transformers 4.57.1 answers: what the configuration names is special, whatever the files say of it; and whose flags it has.
+// Results of transformers 4.57.1: a token that the configuration names is special, regardless of the files; also tests whose flags it has.
 TEST(Tokenizer, named_tokens_are_special) {
   const auto open = [](bool special, const char* config) {
     const Folder folder;
@@ -208,7 +208,7 @@ TEST(Tokenizer, named_tokens_are_special) {
   EXPECT_EQ(open(true, R"({"eos_token": "<e>", "tokenizer_class": "Qwen2Tokenizer", "added_tokens_decoder": {}})").encode("<e> a"), kept);
 }
 
-// As tokenizers 0.22.2 answers, whose JSON parser rounds twice: exact scores would make "00" "00" "000" the best.
+// Results of tokenizers 0.22.2, whose JSON parser rounds twice: with exact scores "00" "00" "000" would be the best.
 TEST(Tokenizer, scores_are_read_as_the_reference_reads_them) {
   const Folder folder;
   folder.write("tokenizer.json", R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["0", -9.622800827026367],
@@ -216,7 +216,7 @@ TEST(Tokenizer, scores_are_read_as_the_reference_reads_them) {
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("0000000"), (Ids{2, 3, 2}));
 }
 
-// As transformers 4.57.1 answers: GPT2's class takes no last line without an end.
+// Results of transformers 4.57.1: GPT2's class ignores a last line without a line end.
 TEST(Tokenizer, the_last_line_of_the_merges) {
   for (const bool qwen2 : {false, true})
     for (const bool ends : {false, true}) {
@@ -228,7 +228,7 @@ TEST(Tokenizer, the_last_line_of_the_merges) {
     }
 }
 
-// As Python's unicodedata answers.
+// Results of Python's unicodedata.
 TEST(Tokenizer, marks_come_into_canonical_order) {
   pipeline::Text text{.bytes = "a\u0301\u0323\u0301\u0323\u0301\u0323 \u0f40\u0f73\u0f71\u0f81", .origin = 1};
   pipeline::make_normalizer({{"type", "NFC"}})->apply(text);
@@ -241,7 +241,7 @@ double seconds_of(const std::function<void()>& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A megabyte that is one word. A quadratic algorithm would take hours.
+// A single word of one megabyte, for which a quadratic algorithm would take hours.
 TEST(Tokenizer, long_words) {
   for (const char* shape : {"gpt2", "qwen2", "llama3", "llama2", "t5_json", "bert"}) {
     const Tokenizer tokenizer = Tokenizer::open(golden(shape));
@@ -260,13 +260,13 @@ TEST(Regex, patterns_without_end_are_refused) {
   for (const char* pattern : {"(a+)+[bc]", "(a|aa)+[bc]", "(a*a)+[bc]"})
     EXPECT_THROW(pipeline::Regex(pattern).find_all(text), UnsupportedError) << pattern;
   for (const char* pattern : {"(", "[a", "\\p{Nonsense}", "(?<x>a", "*"}) EXPECT_THROW(pipeline::Regex{pattern}, WeightError) << pattern;
-  EXPECT_EQ(pipeline::Regex("x*").find_all("axb").size(), 3u);  // before a, x, behind b
-  // What published patterns do on long runs is far from the limit.
+  EXPECT_EQ(pipeline::Regex("x*").find_all("axb").size(), 3u);  // before a, x, after b
+  // Published patterns stay far below the limit on long runs.
   const std::string spaces(1'000'000, ' ');
   EXPECT_EQ(pipeline::Regex("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+").find_all(spaces + "x").size(), 2u);
 }
 
-// The error of a tokenizer.json, or "" where it is taken.
+// The error of a tokenizer.json, or "" if it is accepted.
 std::string error_of(const std::string& json, const std::string& config = "{}") {
   const Folder folder;
   folder.write("tokenizer.json", json);
@@ -281,7 +281,7 @@ std::string with(const std::string& member) {
   return R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})" + member + "}";
 }
 
-TEST(Refusals, name_what_is_wrong) {
+TEST(Refusals, name_the_error) {
   EXPECT_EQ(error_of(with("")), "");
   const std::pair<std::string, const char*> files[] = {
       {"", "invalid JSON"},

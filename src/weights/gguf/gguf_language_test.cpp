@@ -74,7 +74,7 @@ class GgufLanguage : public ::testing::Test {
   test::TemporaryFolder folder;
 };
 
-TEST_F(GgufLanguage, what_is_written_is_read) {
+TEST_F(GgufLanguage, written_files_are_read_back) {
   Json all = stated;
   all["window"] = 7;
   all["biased"] = true;
@@ -88,7 +88,7 @@ TEST_F(GgufLanguage, what_is_written_is_read) {
   EXPECT_EQ(c.keys().size(), all.size());
 }
 
-TEST_F(GgufLanguage, what_may_be_absent) {
+TEST_F(GgufLanguage, optional_keys_may_be_absent) {
   GgufValues values;
   values.text("general.architecture", "lantern");
   values.integer("lantern.block_count", 1), values.integer("lantern.attention.key_length", 4), values.f32("lantern.norm_epsilon", 1);
@@ -144,7 +144,7 @@ TEST_F(GgufLanguage, a_key_without_a_row_may_say_nothing_only) {
             "FOLDER/m.gguf: 'lantern.rope.scaling.factor' = 2 is not supported");
 }
 
-TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
+TEST_F(GgufLanguage, keys_without_a_row_are_not_written) {
   const auto with = [&](const char* key, const Json& value) {
     Json config = stated;
     config[key] = value;
@@ -164,13 +164,13 @@ TEST_F(GgufLanguage, what_the_table_has_no_words_for_is_not_written) {
   }
 }
 
-TEST_F(GgufLanguage, neighbors_are_told) {
+TEST_F(GgufLanguage, interleaved_heads_are_reported) {
   GgufArchitecture a = lantern();
   a.neighbors = heads;
   EXPECT_EQ(read(written(stated), {}, a).text("rope_pairs"), "neighbors");
 }
 
-TEST_F(GgufLanguage, of_families_with_one_architecture_the_marked_one_is_taken_where_the_mark_is) {
+TEST_F(GgufLanguage, a_mark_selects_between_families_of_one_architecture) {
   GgufArchitecture other = lantern();
   other.marked_by = "attention.sliding_window";
   other.model_type = "windowed";

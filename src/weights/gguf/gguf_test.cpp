@@ -253,7 +253,7 @@ TEST_F(GgufTest, types_that_hearth_does_not_read_matter_when_they_are_used) {
   EXPECT_EQ(message_of<WeightError>([&] { file->read("d", {}, *device); }, folder.path()), "FOLDER/f.gguf: has no tensor 'd'");
 }
 
-TEST_F(GgufTest, reading_copies_only_what_is_not_aligned) {
+TEST_F(GgufTest, reading_copies_only_unaligned_tensors) {
   write("f.gguf",
         GgufBytes(2, 1).value<uint32_t>("general.alignment", 4, 1).tensor("x", {1}, 0, 0).tensor("abc", {32}, 39, 4).data(4 + 17, 1).bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
@@ -263,7 +263,7 @@ TEST_F(GgufTest, reading_copies_only_what_is_not_aligned) {
   EXPECT_EQ(file->read("x", {1}, *device).to_vector(), std::vector<float>{std::bit_cast<float>(0x01010101)});
 }
 
-TEST_F(GgufTest, pages_that_nobody_holds_are_let_go_of) {
+TEST_F(GgufTest, unused_pages_are_released) {
   constexpr int64_t n = 16 << 20;
   const uint64_t bytes = bytes_of(DType::q8_0, n);  // 17.8 MB
   write("f.gguf", GgufBytes(2, 0).tensor("x", {n}, 8, 0).tensor("y", {n}, 8, bytes).data(2 * bytes).bytes);
@@ -286,7 +286,7 @@ TEST_F(GgufTest, pages_that_nobody_holds_are_let_go_of) {
   EXPECT_EQ(x.slice(0, 0, 32).to_vector(), std::vector<float>(32, f16_to_f32(0x0101)));  // read from the file again
 }
 
-TEST_F(GgufTest, a_file_written_to_is_noticed) {
+TEST_F(GgufTest, a_modified_file_is_detected) {
   const std::string bytes = GgufBytes(1, 0).tensor("x", {1}, 0, 0).data(4).bytes;
   write("f.gguf", bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
@@ -295,7 +295,7 @@ TEST_F(GgufTest, a_file_written_to_is_noticed) {
             "FOLDER/f.gguf: was modified since it was opened; open the model again");
 }
 
-TEST_F(GgufTest, weights_are_held_where_the_file_has_them) {
+TEST_F(GgufTest, weights_stay_in_the_mapped_file) {
   std::vector<float> values(512);
   for (size_t i = 0; i < values.size(); ++i) values[i] = float(i % 17) - 8;
   const auto file = GgufFile::open(golden() / "every.gguf");

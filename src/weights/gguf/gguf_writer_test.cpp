@@ -46,7 +46,7 @@ TEST_F(GgufWriterTest, a_file_comes_back) {
   }
 }
 
-TEST_F(GgufWriterTest, values_have_the_types_asked_for) {
+TEST_F(GgufWriterTest, values_have_the_requested_types) {
   GgufValues values;
   values.integer("u32", 4000000000);
   values.integer("i8", -128, GgufType::i8);

@@ -43,7 +43,7 @@ TEST_F(InspectionTest, the_demo_model) {
   EXPECT_NE(to_text(found).find("  precision    f16\n"), std::string::npos);
 }
 
-TEST_F(InspectionTest, precision_is_told_per_class_of_tensor) {
+TEST_F(InspectionTest, precision_is_reported_per_class_of_tensor) {
   const std::vector<float> values(8);
   write_safetensors(folder / "x.safetensors",
                     {{"a.weight", Tensor::from(*device, {2, 4}, values, DType::f16)},
@@ -166,7 +166,7 @@ TEST_F(InspectionTest, a_pytorch_checkpoint) {
   EXPECT_EQ(inspect_checkpoint(corpus / "legacy_2.pt", {}).components[0].layout, "legacy");
 }
 
-TEST_F(InspectionTest, what_is_no_checkpoint_is_refused) {
+TEST_F(InspectionTest, other_files_are_refused) {
   const auto io = [&](const fs::path& path) { return message_of<IoError>([&] { inspect_checkpoint(path, {}); }, folder.path()); };
   EXPECT_EQ(io(folder / "none"), "FOLDER/none: no such file or folder");
   EXPECT_EQ(io(folder.path()), "FOLDER: the folder is empty, expected a diffusers folder with model_index.json");

@@ -18,7 +18,7 @@ namespace hearth {
 
 using TensorList = std::map<std::string, TensorInfo>;
 
-// The tensors whose names begin with `prefix`, without it.
+// The tensors whose names start with `prefix`, without the prefix.
 TensorList inside_of(const TensorList& all, std::string_view prefix);
 
 // How an official tensor is stored in the original one.

@@ -67,7 +67,7 @@ TEST_F(NameMapTest, each_form_is_read_as_the_official_tensor) {
   EXPECT_FALSE(source->mapped("projection.weight"));
 }
 
-TEST_F(NameMapTest, what_was_read_is_written_as_it_was) {
+TEST_F(NameMapTest, read_tensors_are_written_unchanged) {
   const auto file = original();
   const auto source = source_of(file, official_pieces(file->list(), "p.", map));
   std::string written;
@@ -93,7 +93,7 @@ TEST_F(NameMapTest, a_tensor_of_another_shape_is_unreadable_by_name) {
             "is stored in 'point.weight' of shape [2, 3, 3, 3], expected a 1×1 kernel or a matrix");
 }
 
-TEST_F(NameMapTest, parts_that_do_not_make_a_whole_are_not_written) {
+TEST_F(NameMapTest, incomplete_parts_are_not_written) {
   const auto refusal = [&](const std::map<std::string, Tensor>& tensors) {
     write_safetensors(folder / "official.safetensors", tensors);
     return message_of<UnsupportedError>([&] { stored_tensors(SafetensorsFile::open(folder / "official.safetensors"), "", map); },

@@ -128,7 +128,7 @@ class TokenFamiliesTest : public testing::Test {
   }
 };
 
-TEST_F(TokenFamiliesTest, each_network_goes_where_its_family_has_it) {
+TEST_F(TokenFamiliesTest, each_network_fills_the_slot_of_its_family) {
   const Checkpoint c = open(of_three());
   EXPECT_EQ(c.pipeline_class(), "ThreePipeline");
   EXPECT_EQ(c.published_name(), "Three medium");
@@ -153,11 +153,11 @@ TEST_F(TokenFamiliesTest, each_network_goes_where_its_family_has_it) {
   EXPECT_EQ(other.notes(), std::vector<std::string>{"1 unknown tensors of the file are ignored: shift_table"});
 }
 
-TEST_F(TokenFamiliesTest, metadata_change_no_scheduler_that_has_no_prediction) {
+TEST_F(TokenFamiliesTest, metadata_do_not_change_a_scheduler_without_prediction) {
   EXPECT_FALSE(open(of_three(), {{"modelspec.prediction_type", "v"}}).config("scheduler").has("prediction_type"));
 }
 
-TEST_F(TokenFamiliesTest, what_is_missing_is_told_by_its_place) {
+TEST_F(TokenFamiliesTest, missing_components_are_named_by_slot) {
   auto tensors = of_three();
   tensors.erase("model.final_layer");
   const auto refusal = [&]<class E>(E*) { return message_of<E>([&] { open(tensors); }, folder.path()); };
@@ -174,7 +174,7 @@ TEST_F(TokenFamiliesTest, what_is_missing_is_told_by_its_place) {
             "--text-encoder-3");
 }
 
-TEST_F(TokenFamiliesTest, a_component_may_come_from_a_file_of_its_own) {
+TEST_F(TokenFamiliesTest, a_component_may_come_from_its_own_file) {
   write_safetensors(folder / "t5.safetensors", {{"shared", tensor({2, 2}, 7)}, {"final_norm", tensor({2})}});
   auto tensors = of_three();
   std::erase_if(tensors, [](const auto& named) { return named.first.starts_with("text.t5."); });

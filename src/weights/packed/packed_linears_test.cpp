@@ -58,7 +58,7 @@ TEST_F(PackedLinearsTest, unpack_to_exactly_what_the_codes_mean) {
 }
 
 // The contents of the file decide, not the configuration.
-TEST_F(PackedLinearsTest, a_type_that_would_lose_something_is_not_taken) {
+TEST_F(PackedLinearsTest, a_lossy_type_is_not_used) {
   const auto says_symmetric = unpacked(SafetensorsFile::open(golden("gptq")), {.group = 32, .symmetric = true});
   const Tensor w = says_symmetric->read("layer.weight", {16, 96}, *device);
   EXPECT_EQ(w.dtype(), DType::q5_0);
@@ -178,7 +178,7 @@ TEST_F(PackedLinearsTest, the_configuration_is_read_strictly) {
   EXPECT_NE(refused(R"({"quant_method": "awq", "bits": 4, "backend": "llm-awq"})").find("llm-awq"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq", "format": "gptq_v2"})").find("'format'"),
             std::string::npos);
-  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})").find("single modules"), std::string::npos);
+  EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})").find("individual modules"), std::string::npos);
   EXPECT_NE(refused(R"({"quant_method": "gptq", "bits": 4, "surprise": 1})").find("surprise"), std::string::npos);
   write_file(folder / "quantize_config.json", R"({"bits": 4, "group_size": 128, "desc_act": false})");
   const auto beside = format("{}");

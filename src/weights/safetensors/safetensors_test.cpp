@@ -72,7 +72,7 @@ TEST_F(SafetensorsTest, knows_every_type) {
   for (const auto& [name, dtype] : types) EXPECT_EQ(file->list().at(name).dtype, dtype) << name;
 }
 
-TEST_F(SafetensorsTest, what_it_cannot_hold_is_an_error_only_when_used) {
+TEST_F(SafetensorsTest, unsupported_types_are_errors_only_when_used) {
   const auto unknown = SafetensorsFile::open(golden() / "corpus" / "dtype_unknown.safetensors");
   EXPECT_EQ(unknown->read("a", {}, *device).to_vector(), (std::vector<float>{0, 1}));
   EXPECT_EQ(unknown->list().at("b").unreadable, "has the type 'X7', which is not supported");
@@ -134,7 +134,7 @@ TEST_F(SafetensorsTest, a_header_length_is_checked_before_it_is_used) {
   EXPECT_EQ(error(56), "FOLDER/f: header does not start with '{' (is it a safetensors file?)");
 }
 
-TEST_F(SafetensorsTest, what_is_no_file_is_refused) {
+TEST_F(SafetensorsTest, malformed_files_are_refused) {
   EXPECT_EQ(message_of<IoError>([&] { SafetensorsFile::open(folder / "none"); }, folder.path()),
             "FOLDER/none: cannot be opened: No such file or directory");
   EXPECT_EQ(message_of<IoError>([&] { SafetensorsFile::open(folder.path()); }, folder.path()), "FOLDER: is not a regular file");
@@ -192,7 +192,7 @@ TEST_F(SafetensorsTest, unaligned_data_is_copied_and_aligned_data_is_not) {
   EXPECT_EQ(MemoryLedger::process().use().now, between);
 }
 
-TEST_F(SafetensorsTest, release_gives_pages_back) {
+TEST_F(SafetensorsTest, release_frees_pages) {
   const int64_t n = 4 << 20;
   write_safetensors(folder / "large.safetensors", {{"x", Tensor::zeros(*device, {n})}});
   const auto file = SafetensorsFile::open(folder / "large.safetensors");

@@ -102,7 +102,7 @@ TEST(Pickle, memo) {
   EXPECT_EQ(read(bytes("]\x94(K\1h\0e.")), "[1, [1, [1, [1, [1, […, …]]]]]]");
 }
 
-TEST(Pickle, calls_are_written_down) {
+TEST(Pickle, calls_are_recorded) {
   EXPECT_EQ(read("cos\nsystem\n(U\1xtR."), "call(os.system, ('x'))");
   EXPECT_EQ(read("\x8c\2os\x8c\6system\x93U\1x\x85R."), "call(os.system, ('x'))");
   EXPECT_EQ(read("ca\nb\n)\x81K\1b."), "call(a.b, (), +, 1)");
@@ -137,7 +137,7 @@ TEST(Pickle, values_are_described) {
   EXPECT_EQ(says(fmt::format("U{}{}.", char(far.size()), far)), fmt::format("the text '{}…'", far.substr(0, 99)));
 }
 
-TEST(Pickle, what_python_would_refuse) {
+TEST(Pickle, pickles_that_python_refuses) {
   EXPECT_EQ(told(""), "0 needs 1 bytes, 0 are left: the file is cut off or not a pickle");
   EXPECT_EQ(told("K"), "0 needs 1 bytes, 0 are left: the file is cut off or not a pickle");
   EXPECT_EQ(told("."), "0 needs a value, but the stack is empty");

@@ -82,7 +82,7 @@ TEST_F(TorchFileTest, eight_bit_floats_have_their_bits) {
   }
 }
 
-TEST_F(TorchFileTest, what_is_dense_and_aligned_stays_in_the_file) {
+TEST_F(TorchFileTest, dense_aligned_tensors_stay_in_the_file) {
   const auto file = TorchFile::open(corpus() / "zip_2.pt");
   for (const char* name : {"whole", "cube", "part", "one", "last", "scalar", "type.f64", "parameter", "marked", "deep"})
     EXPECT_TRUE(file->mapped(name)) << name;
@@ -103,16 +103,16 @@ TEST_F(TorchFileTest, tensors_outlive_their_file) {
   EXPECT_EQ(x.to_vector(), (std::vector<float>{5, 6, 7, 8, 9, 10}));
 }
 
-TEST_F(TorchFileTest, a_file_that_was_written_to_is_noticed) {
+TEST_F(TorchFileTest, a_file_modified_after_opening_is_detected) {
   fs::copy(corpus() / "zip_2.pt", folder / "a.pt");
   fs::permissions(folder / "a.pt", fs::perms::owner_write, fs::perm_options::add);
   const auto file = TorchFile::open(folder / "a.pt");
   file->require_unchanged();
   fs::resize_file(folder / "a.pt", fs::file_size(folder / "a.pt") + 1);
-  EXPECT_NE(message_of<IoError>([&] { file->read("part", {}, *device); }).find("was written to"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([&] { file->read("part", {}, *device); }).find("was modified"), std::string::npos);
 }
 
-TEST_F(TorchFileTest, says_how_it_is_kept_and_what_else_it_holds) {
+TEST_F(TorchFileTest, reports_layout_and_other_contents) {
   for (const auto& [name, format] :
        {std::pair("zip_2.pt", "zip"), std::pair("rezipped.pt", "zip"), std::pair("legacy_1.pt", "legacy"), std::pair("raw_4.pt", "raw")})
     EXPECT_EQ(TorchFile::open(corpus() / name)->contents().format, format);
@@ -161,21 +161,21 @@ TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
   EXPECT_NE(told.find("'sparse' is created by torch._utils._rebuild_sparse_tensor"), std::string::npos) << told;
 }
 
-TEST_F(TorchFileTest, what_wants_harm_is_refused_and_nothing_executed) {
-  const std::string says = " called, which no checkpoint needs: nothing was executed, and the file is refused";
-  EXPECT_EQ(refusal<IoError>("hostile.pt"), "FOLDER/hostile.pt: data.pkl: would have posix.system" + says);
-  EXPECT_EQ(refusal<IoError>("hostile_beside.ckpt"), "FOLDER/hostile_beside.ckpt: data.pkl: would have __builtin__.eval" + says);
-  EXPECT_EQ(refusal<IoError>("hostile_legacy.bin"), "FOLDER/hostile_legacy.bin: the object: would have posix.system" + says);
+TEST_F(TorchFileTest, malicious_files_are_refused_without_execution) {
+  const std::string says = ", which no checkpoint needs: the file is refused, and nothing was executed";
+  EXPECT_EQ(refusal<IoError>("hostile.pt"), "FOLDER/hostile.pt: data.pkl: requests a call of posix.system" + says);
+  EXPECT_EQ(refusal<IoError>("hostile_beside.ckpt"), "FOLDER/hostile_beside.ckpt: data.pkl: requests a call of __builtin__.eval" + says);
+  EXPECT_EQ(refusal<IoError>("hostile_legacy.bin"), "FOLDER/hostile_legacy.bin: the object: requests a call of posix.system" + says);
   for (int protocol = 0; protocol < 6; ++protocol) {
     const std::string name = fmt::format("hostile_{}.bin", protocol);
-    EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": would have posix.system" + says);
+    EXPECT_EQ(refusal<IoError>(name), "FOLDER/" + name + ": requests a call of posix.system" + says);
   }
   EXPECT_EQ(refusal<IoError>("module.pt"),
             "FOLDER/module.pt: is created by a call of a_library.net.Net, which is not executed; expected a dict of "
             "tensors");
 }
 
-TEST_F(TorchFileTest, what_is_no_checkpoint_of_tensors_is_refused) {
+TEST_F(TorchFileTest, files_without_a_dict_of_tensors_are_refused) {
   EXPECT_EQ(refusal<IoError>("one_tensor.pt"),
             "FOLDER/one_tensor.pt: holds a call of torch._utils._rebuild_tensor_v2, expected a dict of tensors");
   EXPECT_EQ(refusal<IoError>("list.pt"), "FOLDER/list.pt: holds a list of 1, expected a dict of tensors");
@@ -211,7 +211,7 @@ TEST_F(TorchFileTest, files_that_are_cut_off) {
 }
 
 // A checkpoint of one tensor with one change.
-TEST_F(TorchFileTest, lies_are_found_out) {
+TEST_F(TorchFileTest, false_sizes_and_offsets_are_detected) {
   using test::PickledTensor;
   const auto zip = [&](const PickledTensor& t, size_t bytes = 24, const std::string& key = "0") {
     return test::torch_zip(test::pickled({t}), {{key, std::string(bytes, 1)}});
@@ -332,7 +332,7 @@ TEST_F(TorchFileTest, other_spellings) {
 }
 
 // Values that contain themselves, or the same value many times, neither overflow the stack nor take excessive time.
-TEST_F(TorchFileTest, what_contains_itself_is_refused) {
+TEST_F(TorchFileTest, self_references_are_refused) {
   const auto told = [](const std::string& pickle) {
     return message_of<IoError>([&] { parse_torch_file(test::torch_zip(pickle, {}), "f"); });
   };

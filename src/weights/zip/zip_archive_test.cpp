@@ -105,7 +105,7 @@ TEST_F(ZipArchiveTest, sizes_of_64_bits) {
   expect_members(with(with(sized, extra + 8, 24, 2), extra + 10, header, 8));
 }
 
-TEST_F(ZipArchiveTest, lies_are_found_out) {
+TEST_F(ZipArchiveTest, false_sizes_and_offsets_are_detected) {
   EXPECT_EQ(told(""), "f: has no end record of a zip archive: the file is cut off");
   for (size_t length = 0; length < good.size(); ++length) EXPECT_NE(told(good.substr(0, length)), "") << length;
   EXPECT_EQ(told(with(good, second, 0, 1)), fmt::format("f: the directory of the zip archive has no entry 2 of 3 at byte {}", second));
@@ -127,7 +127,7 @@ TEST_F(ZipArchiveTest, lies_are_found_out) {
 }
 
 // A zip bomb requires compression, or members that share bytes.
-TEST_F(ZipArchiveTest, what_is_not_stored_is_refused_when_it_is_asked_for) {
+TEST_F(ZipArchiveTest, compressed_members_are_refused_on_request) {
   const auto refused = [&](const std::string& bytes) {
     return message_of<UnsupportedError>([&] { ZipArchive::parse(bytes, "f").stored("a/data/0"); });
   };

@@ -21,7 +21,7 @@ TEST(ZipWriter, the_published_check_value_of_crc32) {
   EXPECT_EQ(bytes.substr(directory + 16, 4), sum);
 }
 
-TEST(ZipWriter, members_are_read_back_where_they_are_aligned) {
+TEST(ZipWriter, members_are_read_back_and_aligned) {
   const test::TemporaryFolder folder;
   ZipWriter zip(folder / "a.zip");
   const std::string long_text(1000, 'x');
