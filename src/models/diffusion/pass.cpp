@@ -62,8 +62,8 @@ void check_options(const Members& members, const OptionValues& given) {
     }
     std::vector<std::string_view> own;
     for (const Option& o : members[0]->facts().options) own.push_back(o.name);
-    fail<UsageError>("generate: {} has no option '{}'; {}", members[0]->facts().family, name,
-                     own.empty() ? "it has none of its own" : fmt::format("its own are {}", fmt::join(own, ", ")));
+    fail<UsageError>("generate: {} has no option '{}', expected {}", members[0]->facts().family, name,
+                     own.empty() ? "none" : fmt::format("one of {}", fmt::join(own, ", ")));
   }
 }
 

@@ -102,7 +102,7 @@ void Run::encode_image() {
   const auto start = Clock::now();
   if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
-  if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
+  if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (shows_colors()) colors = fit_colors(codec(), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
