@@ -14,10 +14,10 @@ ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export CCACHE_DIR ?= $(CURDIR)/build/ccache
 endif
 
-help:  ## this list
+help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: build  ## install packages, build, draw demo.png (PROMPT="…" SEED=n)
+demo: build  ## install packages, build, generate demo.png (PROMPT="…" SEED=n)
 	$(HEARTH) generate --prompt "$(PROMPT)" --steps 25 --seed $(SEED) --output demo.png
 	@echo "The image: $(CURDIR)/demo.png"
 
@@ -28,7 +28,7 @@ test: packages-test build/release/build.ninja  ## install packages, build, run e
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release --parallel $(JOBS)
 
-check: packages-test build/release/build.ninja  ## build and test what has changed since the last commit, in seconds
+check: packages-test build/release/build.ninja  ## build and test the changes since the last commit, in seconds
 	@tools/check.sh $(JOBS)
 
 asan: packages-test build/asan/build.ninja  ## the tests under the address and undefined-behavior sanitizers

@@ -11,7 +11,7 @@ for clang_format in clang-format-14 clang-format; do
   clang_format=
 done
 if [ -z "$clang_format" ]; then
-  echo "format: no clang-format 14 here: apt-get install clang-format" >&2
+  echo "format: clang-format 14 not found, install it with: apt-get install clang-format" >&2
   exit 77
 fi
 

@@ -21,7 +21,7 @@ case "${1:-build}" in
   test) wanted="$build $tests" ;;
   deb) wanted="$build $deb" ;;
   *)
-    echo "install_packages: '$1' is none of 'build', 'test', 'deb'" >&2
+    echo "install_packages: unknown argument '$1', expected build, test or deb" >&2
     exit 2
     ;;
 esac
@@ -31,7 +31,7 @@ if $list; then
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "install_packages: no apt here; install what Debian 12 calls: $wanted" >&2
+  echo "install_packages: apt not found, install the packages that Debian 12 names: $wanted" >&2
   exit 0  # they may be installed in another way: CMake reports those that it does not find
 fi
 
@@ -47,7 +47,7 @@ if [ "$(id -u)" = 0 ]; then
 elif sudo -n true 2>/dev/null; then
   as_root="sudo -n"
 else
-  echo "install_packages: not root, and packages are missing; run: sudo apt-get install$missing" >&2
+  echo "install_packages: packages are missing and this is not root, run: sudo apt-get install$missing" >&2
   exit 1
 fi
 

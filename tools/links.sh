@@ -46,7 +46,7 @@ breaches=$(printf '%s\n' "$targets" | while read -r file line kind target; do
     *) path=$(dirname "$file")/${target%%#*} ;;
   esac
   if [ ! -e "$path" ]; then
-    echo "$file:$line: $target   <- is not there"
+    echo "$file:$line: $target   <- does not exist"
     continue
   fi
   case $target in

@@ -78,7 +78,7 @@ if [ "${1:-}" != --check ]; then
   svg > "$plot"
   exit
 fi
-svg | cmp - "$plot" || { echo "$plot: not what $table makes; run tools/plot_benchmarks.sh" >&2 && exit 1; }
+svg | cmp - "$plot" || { echo "$plot: does not match $table, run tools/plot_benchmarks.sh" >&2 && exit 1; }
 awk -F '\t' '
   FILENAME ~ /md$/ { rows[++count] = $0; next }
   /^#/ { next }

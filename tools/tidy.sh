@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 build=${1:?tidy: which build folder?}
 [ -f "$build/compile_commands.json" ] || {
-  echo "tidy: $build holds no compile_commands.json" >&2
+  echo "tidy: $build: no compile_commands.json, expected a configured build folder" >&2
   exit 2
 }
 
@@ -17,7 +17,7 @@ for clang_tidy in clang-tidy-14 clang-tidy; do
   clang_tidy=
 done
 if [ -z "$clang_tidy" ]; then
-  echo "tidy: no clang-tidy 14 here: apt-get install clang-tidy" >&2
+  echo "tidy: clang-tidy 14 not found, install it with: apt-get install clang-tidy" >&2
   exit 2
 fi
 
@@ -35,7 +35,7 @@ ninja -C "$build" -t deps | awk -v root="$root/" '
   { headers = headers " " file }
   END { if (source != "") print source headers }' | grep -v '^tests/\|^build/\|^[^ ]*_test\.cpp' | LC_ALL=C sort -u >"$stamps/sources"
 [ -s "$stamps/sources" ] || {
-  echo "tidy: nothing is built in $build: build first" >&2
+  echo "tidy: $build: nothing is built, expected a finished build" >&2
   exit 2
 }
 

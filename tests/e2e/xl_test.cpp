@@ -209,19 +209,19 @@ TEST(Xl, errors_are_one_line) {
     return message_of<Error>([&] { generated(model, change); }, golden_folder());
   };
   const std::string refiners =
-      "its own are clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
+      "expected one of clip_skip, original_size, crop, negative_original_size, negative_crop, aesthetic_score, negative_aesthetic_score";
   Model sd1 = open("pndm"), xl = open("xl"), both = open("xl", "xl_refiner"), refiner = open("xl_refiner");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["prompt_2"] = std::string("x"); }),
-            "generate: sd1 has no option 'prompt_2'; its own are clip_skip");
+            "generate: sd1 has no option 'prompt_2', expected one of clip_skip");
   EXPECT_EQ(complaint(sd1,
                       [](Request& r) {
                         r.options["crop"] = std::array<int64_t, 2>{1, 2};
                       }),
-            "generate: sd1 has no option 'crop'; its own are clip_skip");
+            "generate: sd1 has no option 'crop', expected one of clip_skip");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.refiner_start = 0.5; }), "generate: a refiner's start without a refiner, expected both");
   EXPECT_EQ(
       complaint(xl, [](Request& r) { r.options["aesthetic_score"] = 5.0; }),
-      "generate: sdxl has no option 'aesthetic_score'; its own are prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
+      "generate: sdxl has no option 'aesthetic_score', expected one of prompt_2, negative_prompt_2, clip_skip, clip_skip_2, original_size, "
       "crop, target_size, negative_original_size, negative_crop, negative_target_size");
   EXPECT_EQ(complaint(xl,
                       [](Request& r) {
@@ -232,16 +232,16 @@ TEST(Xl, errors_are_one_line) {
   EXPECT_EQ(complaint(xl, [](Request& r) { r.options["clip_skip_2"] = 4; }),
             "generate: clip skip of the second text encoder is 4, expected 1 to 3");
   EXPECT_EQ(complaint(sd1, [](Request& r) { r.options["clip_skip_2"] = 2; }),
-            "generate: sd1 has no option 'clip_skip_2'; its own are clip_skip");
+            "generate: sd1 has no option 'clip_skip_2', expected one of clip_skip");
   EXPECT_EQ(complaint(xl, [](Request& r) { r.prompt_syntax = PromptSyntax::a1111, r.options["prompt_2"] = std::string("a AND b"); }),
             "generate: the prompts of the text encoders differ in their parts with AND, expected equally many, with the same weights");
   EXPECT_EQ(complaint(refiner,
                       [](Request& r) {
                         r.options["target_size"] = std::array<int64_t, 2>{64, 64};
                       }),
-            "generate: sdxl_refiner has no option 'target_size'; " + refiners);
+            "generate: sdxl_refiner has no option 'target_size', " + refiners);
   EXPECT_EQ(complaint(refiner, [](Request& r) { r.options["prompt_2"] = std::string("x"); }),
-            "generate: sdxl_refiner has no option 'prompt_2'; " + refiners);
+            "generate: sdxl_refiner has no option 'prompt_2', " + refiners);
   for (const double start : {0.0, 1.0, -1.0})
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
               fmt::format("generate: the refiner's start is {}, expected a number above 0 and below 1", start));

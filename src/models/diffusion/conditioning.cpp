@@ -62,23 +62,23 @@ EncodedPrompt zeros_like(const EncodedPrompt& prompt) {
   return {.conditions = {{.entries = {std::move(zeros)}}}};
 }
 
-Tensor ask_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, const sampling::Branches& branches,
-                         const EncodedPrompt* negative, const EncodedPrompt& prompt) {
-  const int64_t B = x.size(0) / branches.count(), disturbed = branches.disturbed ? B : 0;
+Tensor predict_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, const sampling::Branches& branches,
+                             const EncodedPrompt* negative, const EncodedPrompt& prompt) {
+  const int64_t B = x.size(0) / branches.count(), perturbed = branches.perturbed ? B : 0;
   const Tensor one = x.slice(0, 0, B);
   // Under one conditioning, without and, if requested, with the perturbation.
   const auto under = [&](const Conditioning& given) {
-    return ask(times(one, branches.disturbed ? 2 : 1), repeated(given, B + disturbed), disturbed);
+    return ask(times(one, branches.perturbed ? 2 : 1), repeated(given, B + perturbed), perturbed);
   };
   const Conditioning& first = given_at(prompt.conditions[0], step);
   if (!prompt.composed() && !branches.negative) return under(first);
   const Conditioning& without = given_at(negative->conditions[0], step);
   if (!prompt.composed()) {
-    if (batchable(without, first)) return ask(x, concat(repeated(without, B), repeated(first, B + disturbed)), disturbed);
+    if (batchable(without, first)) return ask(x, concat(repeated(without, B), repeated(first, B + perturbed)), perturbed);
     return ops::concat({ask(one, repeated(without, B), 0), under(first)}, 0);
   }
   const Tensor base = ops::cast(ask(one, repeated(without, B), 0), DType::f32);
-  std::vector<Tensor> answers = {times(base, branches.disturbed ? 2 : 1)};
+  std::vector<Tensor> answers = {times(base, branches.perturbed ? 2 : 1)};
   std::vector<float> factors = {1};
   for (const EncodedCondition& c : prompt.conditions) {
     answers.push_back(ops::cast(under(given_at(c, step)), DType::f32));

@@ -46,14 +46,14 @@ EncodedPrompt moved(EncodedPrompt prompt, Backend& to);
 // Zeros with the shapes of a prompt's first conditioning.
 EncodedPrompt zeros_like(const EncodedPrompt& prompt);
 
-// The network: x [n, H, W, C] under n conditionings, the last `disturbed` of them with the guidance's perturbation → its prediction, as x.
-using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, int64_t disturbed)>;
+// The network: x [n, H, W, C] under n conditionings, the last `perturbed` of them with the guidance's perturbation → its prediction, as x.
+using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, int64_t perturbed)>;
 
 // The network of the denoiser at step `step` (from 0): x, a batch for each branch → one prediction per branch. `negative` is required if it
 // is a branch or the prompt is composed. The prediction under a composed prompt (Liu et al. 2022, arXiv 2206.01714) is
 //   negative + Σ weightᵢ · (predictionᵢ − negative)
 // so that a guidance scale s on it gives A1111's sum of differences times s·weightᵢ; it is f32.
-Tensor ask_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, const sampling::Branches& branches,
-                         const EncodedPrompt* negative, const EncodedPrompt& prompt);
+Tensor predict_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step, const sampling::Branches& branches,
+                             const EncodedPrompt* negative, const EncodedPrompt& prompt);
 
 }  // namespace hearth::models::diffusion

@@ -177,11 +177,11 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
   if (beside == Beside::mask_and_image) {
     // The UNet's mask input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
-    Tensor told = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
+    Tensor input_mask = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
     unless_dry(host, [&] {
-      for (float& v : std::span(told.data<float>(), size_t(told.numel()))) v = std::nearbyint(v);
+      for (float& v : std::span(input_mask.data<float>(), size_t(input_mask.numel()))) v = std::nearbyint(v);
     });
-    out.beside = ops::concat({batched(told, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
+    out.beside = ops::concat({batched(input_mask, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
   }
   if (beside == Beside::image) {
     std::vector<Tensor> means;

@@ -20,10 +20,10 @@ class Counting final : public LatentModel {
     codec_ = {size_t(codec - components_.specs.begin())};
   }
   void check_guidance(const sampling::Guidance& guidance) const override { inner_->check_guidance(guidance); }
-  std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& device,
+  std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& device,
                                             ResolvedImage& resolved) const override {
     ++reads_;
-    return inner_->read_prompts(task, ask_negative, device, resolved);
+    return inner_->read_prompts(task, use_negative, device, resolved);
   }
   Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const override {
     return inner_->denoise(networks, x, timestep, call);

@@ -62,8 +62,8 @@ class ReadPrompts {
 struct Call {
   const Conditioning& given;
   Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined if there is none
-  const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `disturbed` of the n images
-  int64_t disturbed = 0;
+  const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
+  int64_t perturbed = 0;
 };
 
 class LatentModel {
@@ -76,9 +76,9 @@ class LatentModel {
 
   // UnsupportedError for guidance that the network does not support.
   virtual void check_guidance(const sampling::Guidance& guidance) const = 0;
-  // Parses the request's prompts; the negative prompt too if `ask_negative` is set or the prompt is composed. `resolved` has size, guidance
+  // Parses the request's prompts; the negative prompt too if `use_negative` is set or the prompt is composed. `resolved` has size, guidance
   // and steps, and receives chunks, embeddings, options and warnings. Errors of the prompt parsers.
-  virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
+  virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                     ResolvedImage& resolved) const = 0;
   // x [n, h, w, C] at a timestep of the training scale → the network's prediction, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;

@@ -42,7 +42,7 @@ sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& tas
 }
 
 // Whether the negative prompt is evaluated, too.
-bool asks_negative(const LatentModel& model, const Pass& p) {
+bool uses_negative(const LatentModel& model, const Pass& p) {
   return (!model.facts().embeds_guidance && sampling::uses_guidance(p.guidance)) || p.sampling->needs_unconditional;
 }
 
@@ -62,8 +62,8 @@ void check_options(const Members& members, const OptionValues& given) {
     }
     std::vector<std::string_view> own;
     for (const Option& o : members[0]->facts().options) own.push_back(o.name);
-    fail<UsageError>("generate: {} has no option '{}'; {}", members[0]->facts().family, name,
-                     own.empty() ? "it has none of its own" : fmt::format("its own are {}", fmt::join(own, ", ")));
+    fail<UsageError>("generate: {} has no option '{}', expected {}", members[0]->facts().family, name,
+                     own.empty() ? "none" : fmt::format("one of {}", fmt::join(own, ", ")));
   }
 }
 
@@ -99,9 +99,9 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   };
   p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
   stage.begin = steps_before(stage.steps_to_take, refiner.facts().scheduler);
-  ResolvedImage told = p;  // its options are not the model's
-  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), asks_negative(refiner, p), host, told);
-  p.warnings = std::move(told.warnings), p.chunks = told.chunks;
+  ResolvedImage of_refiner = p;  // its options are not the model's
+  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), uses_negative(refiner, p), host, of_refiner);
+  p.warnings = std::move(of_refiner.warnings), p.chunks = of_refiner.chunks;
   p.refiner_start = start;
   return stage;
 }
@@ -209,7 +209,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
         fmt::format("{} clips every estimate to ±{}, as in the reference, because the scheduler config does not set \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
-  p.stages[0].prompts = model.read_prompts(task, asks_negative(model, p), host, p);
+  p.stages[0].prompts = model.read_prompts(task, uses_negative(model, p), host, p);
   if (members.size() > 1) p.stages.push_back(refining(members, task, p, host));
   else if (request.refiner_start) fail<UsageError>("generate: a refiner's start without a refiner, expected both");
   p.request = filled_in(p);

@@ -102,7 +102,7 @@ void Run::encode_image() {
   const auto start = Clock::now();
   if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
-  if (origin.beside) require_finite(origin.beside, "vae", "the latents beside the run's", result);
+  if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (shows_colors()) colors = fit_colors(codec(), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
@@ -147,19 +147,21 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   Backend& device = device_of({.role = Role::denoiser, .member = member});
   const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
-      return [&, beside](const Tensor& y, const Conditioning& given, int64_t disturbed) {
-        const Tensor told = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
-        return model.denoise(loaded, y, timestep, {.given = given, .beside = told, .guidance = &p.guidance, .disturbed = disturbed});
+      return [&, beside](const Tensor& y, const Conditioning& given, int64_t perturbed) {
+        const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
+        return model.denoise(loaded, y, timestep,
+                             {.given = given, .beside = repeated_beside, .guidance = &p.guidance, .perturbed = perturbed});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
-    if (!branches.imageless) return ask_under_prompts(asking(beside), x, memory.step, branches, negative, prompt);
+    if (!branches.imageless) return predict_under_prompts(asking(beside), x, memory.step, branches, negative, prompt);
     sampling::Branches with_image = branches;
     with_image.imageless = false;
     const int64_t B = x.size(0) / branches.count();
-    const Tensor told = ask_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_image, negative, prompt);
+    const Tensor with_prompts =
+        predict_under_prompts(asking(beside), x.slice(0, 0, x.size(0) - B), memory.step, with_image, negative, prompt);
     const Tensor nothing = Tensor::zeros(device, beside.shape());
-    return ops::concat({told, ask_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
+    return ops::concat({with_prompts, predict_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
   };
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     return on_device(x.to(device), timestep, branches).to(host);

@@ -57,13 +57,13 @@ void begin_second(Pass& second, const Hires& hires, const Tensor& latents, const
 }
 
 ResolvedImage both(const Pass& first, const Pass& second) {
-  ResolvedImage told = second;
-  told.request = first.request;
-  told.steps = first.steps;
-  told.first_pass = {first.width, first.height};
-  told.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
-  told.strength = first.strength;  // the strength of the second pass is reported separately
-  return told;
+  ResolvedImage combined = second;
+  combined.request = first.request;
+  combined.steps = first.steps;
+  combined.first_pass = {first.width, first.height};
+  combined.network_calls = first.network_calls > 0 && second.network_calls > 0 ? first.network_calls + second.network_calls : 0;
+  combined.strength = first.strength;  // the strength of the second pass is reported separately
+  return combined;
 }
 
 ImageResult both(const ImageResult& first, ImageResult second) {

@@ -13,7 +13,7 @@ const Family family{
     .towers = {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_l"}},
     .options = {clip::clip_skip_option("1")},
     .benchmarks = {"sd15"},
-    .mends_files = true,
+    .edits_configs = true,
 };
 
 }  // namespace

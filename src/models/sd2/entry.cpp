@@ -14,7 +14,7 @@ const Family family{
     .towers =
         {{.encoder = "text_encoder", .tokenizer = "tokenizer", .class_name = "CLIPTextModel", .embedding = "clip_h", .open_clip = true}},
     .options = {clip::clip_skip_option("1")},
-    .mends_files = true,
+    .edits_configs = true,
 };
 
 // Identified by its UNet, whose transformers have matrices as projections.

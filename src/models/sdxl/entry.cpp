@@ -14,7 +14,7 @@ using namespace stable_diffusion;
 
 // (height, width, crop from the top and left, target height and width). The reference has two rules for the negative prompt: from noise its
 // own sizes apply only if both are given, from an image each one that is given.
-std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) {
+std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, StartsFrom starts_from) {
   const auto given = [&](const Option& option) { return option_of<Pair>(asked, option.name); };
   const auto numbers = [](const Pair& original, const Pair& corner, const Pair& target) {
     return std::vector<float>{float(original[1]), float(original[0]), float(corner[1]),
@@ -24,10 +24,10 @@ std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t heigh
   const Pair corner = given(crop).value_or(Pair{});
   const auto negative_original = given(negative_original_size), negative_corner = given(negative_crop),
              negative_target = given(negative_target_size);
-  if (role == text::PromptRole::negative && begins == Begins::with_image)
+  if (role == text::PromptRole::negative && starts_from == StartsFrom::image)
     return numbers(negative_original.value_or(original), negative_corner.value_or(corner), negative_target.value_or(target));
   const bool negative = negative_original || negative_target || negative_corner;
-  if (begins == Begins::with_noise && negative && !(negative_original && negative_target))
+  if (starts_from == StartsFrom::noise && negative && !(negative_original && negative_target))
     fail<UsageError>("generate: only one size for the negative prompt, expected both its original and its target size");
   if (role == text::PromptRole::negative && negative)
     return numbers(*negative_original, negative_corner.value_or(Pair{}), *negative_target);
@@ -36,7 +36,7 @@ std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t heigh
 
 void read_index(const Config& index, StableDiffusionConfig& config) {
   config.zeros_for_no_negative = index.boolean("force_zeros_for_empty_prompt", true);
-  config.told_image_is_scaled = index.boolean("is_cosxl_edit", false);
+  config.input_image_is_scaled = index.boolean("is_cosxl_edit", false);
   index.only("requires_aesthetics_score", false);
   index.no_effect({"add_watermarker"});
 }

@@ -19,14 +19,14 @@ constexpr Option aesthetic_score = score_option("aesthetic_score", "Aesthetic sc
 constexpr Option negative_aesthetic_score = score_option("negative_aesthetic_score", "Aesthetic score of the negative prompt", "2.5");
 
 // (height, width, crop from the top and left, aesthetic score)
-std::vector<float> sizes(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins) {
-  const auto pair = [&](const Option& option) { return option_of<Pair>(asked, option.name); };
+std::vector<float> sizes(const OptionValues& given_options, int64_t width, int64_t height, text::PromptRole role, StartsFrom) {
+  const auto pair = [&](const Option& option) { return option_of<Pair>(given_options, option.name); };
   const bool negative = role == text::PromptRole::negative;
   const Pair of_prompt = pair(original_size).value_or(Pair{width, height});
   const Pair original = negative ? pair(negative_original_size).value_or(of_prompt) : of_prompt;
   const Pair corner = pair(negative ? negative_crop : crop).value_or(Pair{});
-  const double score = negative ? option_of<double>(asked, negative_aesthetic_score.name).value_or(2.5)
-                                : option_of<double>(asked, aesthetic_score.name).value_or(6);
+  const double score = negative ? option_of<double>(given_options, negative_aesthetic_score.name).value_or(2.5)
+                                : option_of<double>(given_options, aesthetic_score.name).value_or(6);
   return {float(original[1]), float(original[0]), float(corner[1]), float(corner[0]), float(score)};
 }
 

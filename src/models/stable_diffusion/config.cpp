@@ -23,7 +23,7 @@ void check_components(const Checkpoint& checkpoint, const Family& family, Stable
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
   for (const Component& c : checkpoint.components()) {
     if (contains(needed, c.name)) continue;
-    if (!contains(family.left_aside, c.name))
+    if (!contains(family.ignored_components, c.name))
       fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
     config.notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
   }
@@ -70,7 +70,7 @@ void check_added(const StableDiffusionConfig& c, const std::string& where) {
                              c.family->name);
     return;
   }
-  const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive, Begins::with_noise).size();
+  const size_t sizes = c.family->sizes({}, 64, 64, text::PromptRole::positive, StartsFrom::noise).size();
   const int64_t given = c.towers.back().config.projection + int64_t(sizes) * c.unet.added_of_size;
   if (c.unet.added == 0) fail<WeightError>("{}: the UNet takes no pooled text and sizes (addition_embed_type), expected text_time", where);
   if (c.unet.added != given)
@@ -87,7 +87,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   check_components(checkpoint, family, config);
   const Config unet_file = checkpoint.config("unet");
   config.unet = parts::UnetConfig::from(unet_file);
-  config.native = family.mends_files ? native_latents(unet_file, config.unet) : config.unet.sample_size;
+  config.native = family.edits_configs ? native_latents(unet_file, config.unet) : config.unet.sample_size;
   config.vae = diffusion::AutoencoderConfig::from(checkpoint);
   if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder only: runs cannot start from an image");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
@@ -133,7 +133,7 @@ sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Famil
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   const std::string& pipeline = checkpoint.pipeline_class();
   const bool leaves = pipeline == "StableDiffusionInstructPix2PixPipeline" || pipeline == "StableDiffusionDepth2ImgPipeline";
-  if (!family.mends_files || leaves) return scheduler;
+  if (!family.edits_configs || leaves) return scheduler;
   return scheduler.in_stable_diffusion(pipeline == "StableDiffusionInpaintPipeline");
 }
 

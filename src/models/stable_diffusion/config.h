@@ -31,7 +31,7 @@ struct StableDiffusionConfig {
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
   std::vector<std::string> notes;                // ignored or changed parts of the checkpoint, one line each
   bool zeros_for_no_negative = false;            // without a negative prompt, its states are zeros instead of the empty prompt's
-  bool told_image_is_scaled = false;             // instruction editing: the UNet's input image is scaled like the latents
+  bool input_image_is_scaled = false;            // instruction editing: the UNet's input image is scaled like the latents
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is
   // not supported; WeightError names what does not match, as in check().

@@ -23,7 +23,7 @@ struct TowerNames {
 struct StableDiffusionConfig;
 
 // What the run starts from: the default sizes of a negative prompt depend on it.
-enum class Begins { with_noise, with_image };
+enum class StartsFrom { noise, image };
 
 // Everything that the shared code needs to know of a family.
 struct Family {
@@ -32,13 +32,14 @@ struct Family {
   std::vector<Option> options;                    // the family's own
   std::vector<std::string_view> benchmarks = {};  // ImageFamily::benchmarks
   // Components that are ignored, with a note.
-  std::vector<std::string_view> left_aside = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
+  std::vector<std::string_view> ignored_components = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
 
-  int64_t clip_skip = 1;     // default layer whose states are used: 1 is the last, 2 the next-to-last
-  bool final_norm = true;    // the text encoder's final norm is applied to the states
-  bool mends_files = false;  // the reference's pipeline changes old configs on loading (README.md)
+  int64_t clip_skip = 1;       // default layer whose states are used: 1 is the last, 2 the next-to-last
+  bool final_norm = true;      // the text encoder's final norm is applied to the states
+  bool edits_configs = false;  // the reference's pipeline changes old configs on loading (README.md)
   // Numbers that the UNet receives besides the pooled text, for the prompt or the negative prompt; absent: it takes neither.
-  std::vector<float> (*sizes)(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role, Begins begins) = nullptr;
+  std::vector<float> (*sizes)(const OptionValues& asked, int64_t width, int64_t height, text::PromptRole role,
+                              StartsFrom starts_from) = nullptr;
   bool latent_statistics = false;  // the reference's pipelines apply the autoencoder's latents_mean and latents_std
   diffusion::Strengths strengths = {}, reference_strengths = {};  // diffusion::Facts
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};

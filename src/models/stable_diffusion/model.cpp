@@ -39,7 +39,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
             .native = config_.native,
             .notes = config_.notes,
             .beside = config_.beside(),
-            .image_beside_is_scaled = config_.told_image_is_scaled,
+            .image_beside_is_scaled = config_.input_image_is_scaled,
             .embeds_guidance = config_.unet.guidance != 0,
             .strengths = family.strengths,
             .reference_strengths = family.reference_strengths,
@@ -47,22 +47,22 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
 }
 
 void StableDiffusion::check_guidance(const sampling::Guidance& g) const {
-  if (g.method->disturbance == sampling::Disturbance::skipped_layers)
+  if (g.method->perturbation == sampling::Perturbation::skipped_layers)
     fail<UnsupportedError>("guidance '{}': not supported for a UNet, which has no layers that can be skipped", g.method->name);
-  if (g.method->disturbance == sampling::Disturbance::identity_attention && !config_.unet.attends_to_itself(perturbed_blocks(g)))
+  if (g.method->perturbation == sampling::Perturbation::identity_attention && !config_.unet.attends_to_itself(perturbed_blocks(g)))
     fail<UnsupportedError>("guidance '{}': this UNet has no self-attention in its {} blocks", g.method->name,
                            std::array{"mid", "down", "up"}[size_t(perturbed_blocks(g))]);
 }
 
-std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
+std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                                       ResolvedImage& resolved) const {
-  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, ask_negative, host, resolved);
+  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, use_negative, host, resolved);
 }
 
 Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
   const diffusion::Conditioning& given = call.given;
   parts::Perturbed perturbed;
-  if (call.disturbed > 0) perturbed = {perturbed_blocks(*call.guidance), call.disturbed};
+  if (call.perturbed > 0) perturbed = {perturbed_blocks(*call.guidance), call.perturbed};
   const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
   return networks[unet_](input, {&timestep, 1}, {.context = given["context"], .added = given["added"], .guidance = given["guidance"]},
                          perturbed);

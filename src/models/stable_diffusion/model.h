@@ -18,7 +18,7 @@ class StableDiffusion final : public diffusion::LatentModel {
   StableDiffusion(const Checkpoint& checkpoint, const Family& family);
 
   void check_guidance(const sampling::Guidance& guidance) const override;
-  std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend& host,
+  std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                        ResolvedImage& resolved) const override;
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
   void require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const override;

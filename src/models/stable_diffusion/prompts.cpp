@@ -29,8 +29,8 @@ bool is_zero(const StableDiffusionConfig& config, const Request& r) {
   return r.compat == sampling::Compat::a1111 ? empty : !has_negative(r);
 }
 
-void tell(const std::string& warning, ResolvedImage& told) {
-  if (std::ranges::find(told.warnings, warning) == told.warnings.end()) told.warnings.push_back(warning);
+void add_warning(const std::string& warning, ResolvedImage& resolved) {
+  if (std::ranges::find(resolved.warnings, warning) == resolved.warnings.end()) resolved.warnings.push_back(warning);
 }
 
 // The text for a text encoder.
@@ -41,7 +41,7 @@ std::string text_of(const Request& r, Role role, size_t tower) {
 }
 
 // Clip skip of a text encoder. In diffusers and ComfyUI it applies to all of them, in A1111 not to OpenCLIP's.
-int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size_t tower, ResolvedImage& told) {
+int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size_t tower, ResolvedImage& resolved) {
   const TowerNames& names = config.towers[tower].names;
   const int64_t own = config.family->clip_skip, layers = config.towers[tower].config.layers;
   const auto of_second = tower > 0 ? option_of<int64_t>(r.options, "clip_skip_2") : std::nullopt;
@@ -49,18 +49,18 @@ int64_t clip_skip_of(const StableDiffusionConfig& config, const Request& r, size
   if (of_second) {
     clip_skip = *of_second;
   } else if (r.compat == sampling::Compat::a1111 && names.open_clip && clip_skip != own) {
-    tell(fmt::format("clip skip {} does not apply to {}, which stays at {}, as in A1111", clip_skip, names.encoder, own), told);
+    add_warning(fmt::format("clip skip {} does not apply to {}, which stays at {}, as in A1111", clip_skip, names.encoder, own), resolved);
     clip_skip = own;
   }
   if (clip_skip < 1 || clip_skip > layers)
-    fail<UsageError>("generate: clip skip{} is {}, expected 1 to {}", tower > 0 ? " of the second text encoder" : "", layers);
+    fail<UsageError>("generate: clip skip{} is {}, expected 1 to {}", tower > 0 ? " of the second text encoder" : "", clip_skip, layers);
   return clip_skip;
 }
 
 }  // namespace
 
 TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots,
-                           const ImageTask& task, bool ask_negative, Backend& host, ResolvedImage& resolved)
+                           const ImageTask& task, bool use_negative, Backend& host, ResolvedImage& resolved)
     : config_(config),
       slots_(std::move(slots)),
       syntax_(syntax_of(task.request)),
@@ -71,7 +71,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, resolved));
   for (size_t i = 0; i < config.towers.size(); ++i) {
     std::vector<text::EmbeddingName> names;
-    Tower& tower = towers_.emplace_back(read(i, task, ask_negative, host, names, resolved));
+    Tower& tower = towers_.emplace_back(read(i, task, use_negative, host, names, resolved));
     tower.clip_skip = clip_skip[i];
     // diffusers encodes the negative prompt without clip skip.
     tower.clip_skip_negative = request.compat == sampling::Compat::diffusers ? config.family->clip_skip : tower.clip_skip;
@@ -79,20 +79,20 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   }
   resolved.options["clip_skip"] = clip_skip[0];
   if (clip_skip.size() > 1) resolved.options["clip_skip_2"] = clip_skip[1];
-  even_out();
+  equalize();
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !text_of(request, Role::negative, 0).empty())
-    tell(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
-                              : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
-         resolved);
+    add_warning(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
+                                     : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
+                resolved);
   if (!config.family->sizes) return;
-  const bool told = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image
-  const Begins begins = task.edit.starts() && !told ? Begins::with_image : Begins::with_noise;
+  const bool edits_by_instruction = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image
+  const StartsFrom starts_from = task.edit.starts() && !edits_by_instruction ? StartsFrom::image : StartsFrom::noise;
   for (const Role role : {Role::positive, Role::negative})
-    sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, begins));
+    sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, starts_from));
 }
 
-TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool ask_negative, Backend& host,
+TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool use_negative, Backend& host,
                                        std::vector<text::EmbeddingName>& names, ResolvedImage& resolved) const {
   const StableDiffusionConfig::Tower& tower = config_.towers[index];
   const Request& request = task.request;
@@ -103,16 +103,16 @@ TowerPrompts::Tower TowerPrompts::read(size_t index, const ImageTask& task, bool
   const text::PromptReading reading = {.syntax = syntax_, .emphasis = emphasis_, .steps = request.steps, .before = task.steps_before};
   const auto read_one = [&](Role role) {
     t.prompts.push_back(text::read_prompt(text_of(request, role, index), role, reading, tokenizer, names));
-    for (const std::string& warning : t.prompts.back().warnings) tell(warning, resolved);
+    for (const std::string& warning : t.prompts.back().warnings) add_warning(warning, resolved);
     resolved.chunks = std::max(resolved.chunks, t.prompts.back().chunks);
   };
   read_one(Role::positive);
-  if (composed(t.prompts[0]) || ask_negative) read_one(Role::negative);
+  if (composed(t.prompts[0]) || use_negative) read_one(Role::negative);
   return t;
 }
 
 // Gives the prompts of all text encoders the same number of conditions and chunks.
-void TowerPrompts::even_out() {
+void TowerPrompts::equalize() {
   for (size_t k = 0; k < towers_[0].prompts.size(); ++k)
     for (const Tower& tower : towers_)
       if (tower.prompts.size() != towers_[0].prompts.size() ||

@@ -13,11 +13,11 @@ namespace hearth::models::stable_diffusion {
 // The prompts parsed for each text encoder: the same conditions with equally many chunks; shorter texts are padded with empty chunks.
 class TowerPrompts final : public diffusion::ReadPrompts {
  public:
-  // `ask_negative`: whether guidance evaluates the negative prompt; a composed prompt always does. `resolved` has size and guidance,
+  // `use_negative`: whether guidance evaluates the negative prompt; a composed prompt always does. `resolved` has size and guidance,
   // and receives clip skip, chunks, embeddings and warnings. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip
   // beyond an encoder's layers.
   TowerPrompts(const StableDiffusionConfig& config, std::vector<diffusion::Slot<parts::ClipTextModel>> slots, const ImageTask& task,
-               bool ask_negative, Backend& host, ResolvedImage& resolved);
+               bool use_negative, Backend& host, ResolvedImage& resolved);
 
   bool has_negative() const override { return towers_[0].prompts.size() > 1; }
   std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& host) const override;
@@ -29,9 +29,9 @@ class TowerPrompts final : public diffusion::ReadPrompts {
     std::vector<TextualInversion> vectors;          // of the embeddings
     int64_t clip_skip = 1, clip_skip_negative = 1;  // as in clip::PromptEncoding
   };
-  Tower read(size_t tower, const ImageTask& task, bool ask_negative, Backend& host, std::vector<text::EmbeddingName>& names,
+  Tower read(size_t tower, const ImageTask& task, bool use_negative, Backend& host, std::vector<text::EmbeddingName>& names,
              ResolvedImage& resolved) const;
-  void even_out();
+  void equalize();
 
   const StableDiffusionConfig& config_;
   std::vector<diffusion::Slot<parts::ClipTextModel>> slots_;

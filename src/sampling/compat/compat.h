@@ -53,7 +53,7 @@ Tensor encoding_noise(Compat compat, const NoiseRequest& request, Backend& devic
 bool has_own_schedule(Compat compat, const Sampler& sampler);
 // A schedule by a name of sigma_schedules.h, or one of A1111's own forms under a1111. "" or "default" is `normal` in ComfyUI, as in its
 // default workflow; in A1111 it is "automatic": the sampler's recommended schedule, else `normal`. Options as for make_sigmas. UsageError
-// for an unknown option, and for any option of an A1111 sampler that has times of its own (a1111_times.h).
+// for an unknown option, and for any option of an A1111 sampler that has timesteps of its own (a1111_times.h).
 ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view schedule, const ScheduleOptions& options = {});
 // The noise levels of such a choice, or of given_sigmas, which are used unchanged: no level is dropped. The noise table is the
 // checkpoint's.

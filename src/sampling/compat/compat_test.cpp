@@ -330,7 +330,7 @@ HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
 TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
   for (const char* name : {"ddim", "plms", "uni_pc"}) {
     const Sampler& sampler = find_sampler(name);
-    const std::string owner = fmt::format("UsageError: sampler '{}': A1111's takes times of its own; expected no ", name);
+    const std::string owner = fmt::format("UsageError: sampler '{}': A1111's has timesteps of its own, expected no ", name);
     EXPECT_EQ(test::complaint_of([&] { own_choice(Compat::a1111, sampler, "karras"); }), owner + "schedule and no schedule option");
     EXPECT_EQ(test::complaint_of([&] {
                 own_schedule(Compat::a1111, sd(), sampler, given_sigmas({12, 1, 0}, SigmaFamily::exploding), 2);

@@ -101,7 +101,7 @@ Denoiser keeping(Compat compat, bool by_times, Denoiser denoise, const Tensor& z
     return [=, denoise = std::move(denoise)](const Tensor& x, const Level& level) {
       const Tensor seen = blended(x, z, mask);
       Estimate e = denoise(seen, level);
-      e.x0 = combine({e.x0, x, seen}, {1, 1 / level.alpha, -1 / level.alpha});  // the sampler takes the answer for one to its own x
+      e.x0 = combine({e.x0, x, seen}, {1, 1 / level.alpha, -1 / level.alpha});  // the sampler applies the estimate to its own x
       if (e.unconditional) e.unconditional = combine({e.unconditional, x, seen}, {1, 1 / level.alpha, -1 / level.alpha});
       return e;
     };

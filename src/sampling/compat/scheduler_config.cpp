@@ -38,7 +38,7 @@ template <class E> E choice(const Config& c, std::string_view key, std::string_v
     if (choice.text == text) return choice.value;
     known.push_back(choice.text);
   }
-  fail<UnsupportedError>("{}: '{}' is \"{}\", which is not supported; supported: {}", c.where(), key, text, fmt::join(known, ", "));
+  fail<UnsupportedError>("{}: '{}' is \"{}\", which is not supported, expected one of {}", c.where(), key, text, fmt::join(known, ", "));
 }
 
 // Texts that are mapped to their indices; `others` are read as the first, as diffusers does with the values of other classes.
@@ -416,7 +416,7 @@ SchedulerConfig SchedulerConfig::read(const Config& c, std::string_view class_na
   if (!scheduler) {
     std::vector<std::string_view> known;
     for (const SchedulerClass each : scheduler_classes()) known.push_back(name_of(each));
-    fail<UnsupportedError>("{}: scheduler class '{}' is not supported; supported: {}", c.where(), class_name, fmt::join(known, ", "));
+    fail<UnsupportedError>("{}: scheduler class '{}' is not supported, expected one of {}", c.where(), class_name, fmt::join(known, ", "));
   }
   SchedulerConfig s = read_as(c, *scheduler, PrkSteps::as_stated);
   s.source_ = c;

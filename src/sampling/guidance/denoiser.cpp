@@ -19,10 +19,10 @@ Denoiser denoiser(GuidedNetwork network, Parameterization prediction, Guidance g
     if (answer.shape() != input.shape())
       fail<ShapeError>("denoiser: the network returned shape {} for an input of shape {}", answer.shape(), input.shape());
     const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
-    const Answers answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
-                          .prompt = answer.slice(0, prompt, prompt + B),
-                          .disturbed = asked.disturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor(),
-                          .imageless = asked.imageless ? answer.slice(0, input.size(0) - B, input.size(0)) : Tensor()};
+    const Predictions answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
+                              .prompt = answer.slice(0, prompt, prompt + B),
+                              .perturbed = asked.perturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor(),
+                              .imageless = asked.imageless ? answer.slice(0, input.size(0) - B, input.size(0)) : Tensor()};
     const Tensor x0 = guided_x0(g, x, answers, level, prediction, *memory);
     return {x0, unconditional == Unconditional::needed ? x0_of(x, answers.negative, level, prediction) : Tensor()};
   };

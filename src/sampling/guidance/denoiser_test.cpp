@@ -38,7 +38,7 @@ HOST_TEST(Denoiser, a_perfect_network_gives_x0_back) {
           },
           prediction, 1);
       EXPECT_CLOSE(denoise(x, level).x0, x0, 1e-5);  // observed 2.2e-6, at σ = 14.6 where x₀ is a fifteenth of x
-      if (level.alpha != 1) EXPECT_CLOSE(network_answer(x, x0, level, prediction), answer, 1e-5);  // observed 2.9e-6
+      if (level.alpha != 1) EXPECT_CLOSE(network_output(x, x0, level, prediction), answer, 1e-5);  // observed 2.9e-6
     }
   }
 }

@@ -28,37 +28,41 @@ const std::vector<Option>& common() {
   return options;
 }
 
-Tensor cfg(const Answers& a, const GuidanceCall& call) { return classifier_free(a.negative, a.prompt, call.scale); }
+Tensor cfg(const Predictions& a, const GuidanceCall& call) { return classifier_free(a.negative, a.prompt, call.scale); }
 
-Tensor growing(const Answers& a, const GuidanceCall& call) {
+Tensor growing(const Predictions& a, const GuidanceCall& call) {
   return classifier_free(a.negative, a.prompt, growing_scale(call.scale, double(call.memory.step) / double(call.memory.steps)));
 }
 
-Tensor zero_star(const Answers& a, const GuidanceCall& call) {
+Tensor zero_star(const Predictions& a, const GuidanceCall& call) {
   if (double(call.memory.step) < call.option("zero_steps")) return combine({a.prompt}, {0});
   return classifier_free(scaled_towards(a.negative, a.prompt), a.prompt, call.scale);
 }
 
-Tensor apg(const Answers& a, const GuidanceCall& call) {
+Tensor apg(const Predictions& a, const GuidanceCall& call) {
   const Tensor difference = projected_difference(a.negative, a.prompt, call.memory.running, call.option("momentum"),
                                                  call.option("norm_threshold"), call.option("eta"));
   if (call.option("from") == 0) return combine({a.negative, difference}, {1, call.scale});
   return combine({a.prompt, difference}, {1, call.scale - 1});
 }
 
-Tensor norm_preserving(const Answers& a, const GuidanceCall& call) { return with_norms_of(cfg(a, call), a.prompt); }
-Tensor norm_cap(const Answers& a, const GuidanceCall& call) { return with_norm_at_most(cfg(a, call), a.prompt, call.option("most")); }
-Tensor tcfg(const Answers& a, const GuidanceCall& call) { return classifier_free(tangential(a.negative, a.prompt), a.prompt, call.scale); }
-Tensor mag(const Answers& a, const GuidanceCall& call) { return magnitude_aware(a.negative, a.prompt, call.scale, call.option("alpha")); }
-
-Tensor with_third(const Answers& a, const GuidanceCall& call, double scale) {
-  return away_from(a.negative ? cfg(a, call) : a.prompt, a.prompt, a.disturbed, scale);
+Tensor norm_preserving(const Predictions& a, const GuidanceCall& call) { return with_norms_of(cfg(a, call), a.prompt); }
+Tensor norm_cap(const Predictions& a, const GuidanceCall& call) { return with_norm_at_most(cfg(a, call), a.prompt, call.option("most")); }
+Tensor tcfg(const Predictions& a, const GuidanceCall& call) {
+  return classifier_free(tangential(a.negative, a.prompt), a.prompt, call.scale);
 }
-Tensor pag(const Answers& a, const GuidanceCall& call) {
+Tensor mag(const Predictions& a, const GuidanceCall& call) {
+  return magnitude_aware(a.negative, a.prompt, call.scale, call.option("alpha"));
+}
+
+Tensor with_third(const Predictions& a, const GuidanceCall& call, double scale) {
+  return away_from(a.negative ? cfg(a, call) : a.prompt, a.prompt, a.perturbed, scale);
+}
+Tensor pag(const Predictions& a, const GuidanceCall& call) {
   const double less = call.option("adaptive") * (1000 - double(call.level.timestep));
   return with_third(a, call, std::max(0.0, call.option("pag_scale") - less));
 }
-Tensor slg(const Answers& a, const GuidanceCall& call) { return with_third(a, call, call.option("slg_scale")); }
+Tensor slg(const Predictions& a, const GuidanceCall& call) { return with_third(a, call, call.option("slg_scale")); }
 
 std::vector<GuidanceMethod> rows() {
   std::vector<GuidanceMethod> methods{
@@ -110,13 +114,13 @@ std::vector<GuidanceMethod> rows() {
                     .most = 2,
                     .whole = true,
                     .choices = {"mid", "down", "up"}}},
-       .disturbance = Disturbance::identity_attention,
+       .perturbation = Perturbation::identity_attention,
        .combine = pag},
       {.name = "slg",
        .aliases = {"SkipLayerGuidance"},
        .summary = "also away from the prediction without some layers",
        .options = {{.name = "slg_scale", .summary = "strength", .standard = 2.8}},
-       .disturbance = Disturbance::skipped_layers,
+       .perturbation = Perturbation::skipped_layers,
        .combine = slg}};
   for (GuidanceMethod& m : methods) m.options.insert(m.options.end(), common().begin(), common().end());
   return methods;
@@ -135,7 +139,7 @@ bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory)
 Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
   if (!given || space == answer) return given;
   const Tensor estimate = x0_of(x, given, level, prediction);
-  return space == x0 ? estimate : network_answer(x, estimate, level, Prediction::v);
+  return space == x0 ? estimate : network_output(x, estimate, level, Prediction::v);
 }
 
 }  // namespace
@@ -180,19 +184,19 @@ Guidance resolve(Guidance g) {
 Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& memory, Unconditional unconditional) {
   const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g) && g.image_scale.value_or(1) >= 1;
   return {.negative = unconditional == Unconditional::needed || by_prompt,
-          .disturbed = guided && g.method->disturbance != Disturbance::none,
+          .perturbed = guided && g.method->perturbation != Perturbation::none,
           .imageless = g.image_scale && by_prompt};
 }
 
-Tensor guided_x0(const Guidance& g, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
+Tensor guided_x0(const Guidance& g, const Tensor& x, const Predictions& answers, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory) {
   Tensor estimate;
-  if (!inside(g, level, memory) || (!answers.negative && !answers.disturbed) || (g.image_scale && !answers.imageless)) {
+  if (!inside(g, level, memory) || (!answers.negative && !answers.perturbed) || (g.image_scale && !answers.imageless)) {
     estimate = x0_of(x, answers.prompt, level, prediction);
   } else {
     const auto space = Space(int(g.options.at("space")));
-    const Answers a{into(space, x, answers.negative, level, prediction), into(space, x, answers.prompt, level, prediction),
-                    into(space, x, answers.disturbed, level, prediction), into(space, x, answers.imageless, level, prediction)};
+    const Predictions a{into(space, x, answers.negative, level, prediction), into(space, x, answers.prompt, level, prediction),
+                        into(space, x, answers.perturbed, level, prediction), into(space, x, answers.imageless, level, prediction)};
     Tensor y = a.imageless ? dual(a.imageless, a.negative, a.prompt, *g.image_scale, g.scale)
                            : g.method->combine(a, {g.scale, g.options, level, memory});
     if (g.rescale > 0) y = rescaled(y, a.prompt, g.rescale);

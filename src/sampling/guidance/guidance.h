@@ -18,20 +18,20 @@ namespace hearth::sampling {
 // The conditionings that a batch is evaluated under in one call, in this order: the negative prompt, the prompt, the prompt with a part of
 // the network perturbed, and the negative prompt without the input image.
 struct Branches {
-  bool negative = false, disturbed = false, imageless = false;
-  int64_t count() const { return 1 + int64_t(negative) + int64_t(disturbed) + int64_t(imageless); }
+  bool negative = false, perturbed = false, imageless = false;
+  int64_t count() const { return 1 + int64_t(negative) + int64_t(perturbed) + int64_t(imageless); }
 };
 
 // Whether a sampler needs the estimate under the negative prompt alone.
 enum class Unconditional { unused, needed };
 
 // The network's predictions under them, f32 [B, H, W, C]; undefined if not evaluated.
-struct Answers {
-  Tensor negative, prompt, disturbed, imageless;
+struct Predictions {
+  Tensor negative, prompt, perturbed, imageless;
 };
 
 // How a network is perturbed. The model decides which of these it supports.
-enum class Disturbance {
+enum class Perturbation {
   none,
   identity_attention,  // in some layers each token attends to itself alone
   skipped_layers,      // some layers are skipped
@@ -57,8 +57,8 @@ struct GuidanceMethod {
   std::vector<std::string_view> aliases = {};
   std::string_view summary;
   std::vector<Option> options = {};
-  Disturbance disturbance = Disturbance::none;
-  Tensor (*combine)(const Answers&, const GuidanceCall&);
+  Perturbation perturbation = Perturbation::none;
+  Tensor (*combine)(const Predictions&, const GuidanceCall&);
 
   std::span<const Option> own_options() const;  // without those that all methods share
 };
@@ -97,7 +97,7 @@ inline bool uses_guidance(const Guidance& g) { return g.any_scale ? g.scale != 1
 
 // The branches to evaluate at a level, and the x̂₀ that their predictions give. `guidance` as resolve() returns it.
 Branches branches(const Guidance& guidance, const Level& level, const GuidanceMemory& memory, Unconditional unconditional);
-Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Answers& answers, const Level& level, Parameterization prediction,
+Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Predictions& answers, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory);
 
 }  // namespace hearth::sampling

@@ -127,8 +127,8 @@ Tensor dual(const Tensor& nothing, const Tensor& with_image, const Tensor& promp
   return ops::linear_combination({nothing, by_prompt, by_image}, {1, float(prompt_scale), float(image_scale)});
 }
 
-Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& disturbed, double scale) {
-  return ops::linear_combination({guided, ops::linear_combination({prompt, disturbed}, {1, -1})}, {1, float(scale)});
+Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& perturbed, double scale) {
+  return ops::linear_combination({guided, ops::linear_combination({prompt, perturbed}, {1, -1})}, {1, float(scale)});
 }
 
 double growing_scale(double scale, double done) { return 1 + scale * (1 - std::cos(std::numbers::pi * std::pow(done, 5))) / 2; }

@@ -38,8 +38,8 @@ Tensor magnitude_aware(const Tensor& negative, const Tensor& prompt, double scal
 // (Brooks et al. 2023, arXiv 2211.09800: InstructPix2Pix)
 Tensor dual(const Tensor& nothing, const Tensor& image, const Tensor& prompt, double image_scale, double prompt_scale);
 
-// guided + scale·(prompt − disturbed) (Ahn et al. 2024, arXiv 2403.17377: PAG; skip-layer guidance)
-Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& disturbed, double scale);
+// guided + scale·(prompt − perturbed) (Ahn et al. 2024, arXiv 2403.17377: PAG; skip-layer guidance)
+Tensor away_from(const Tensor& guided, const Tensor& prompt, const Tensor& perturbed, double scale);
 
 // 1 + scale·(1 − cos(π·done⁵))/2, done from 0 to 1: CogVideoX's increasing scale.
 double growing_scale(double scale, double done);

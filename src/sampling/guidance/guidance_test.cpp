@@ -44,9 +44,9 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
     GuidanceMemory memory{.steps = 3};
     for (memory.step = 0; memory.step < 3; ++memory.step) {
       const Branches asked = branches(g, level, memory, Unconditional::unused);
-      const Answers answers{.negative = asked.negative ? f.at("negative", memory.step) : Tensor(),
-                            .prompt = f.at("prompt", memory.step),
-                            .disturbed = asked.disturbed ? f.at("other", memory.step) : Tensor()};
+      const Predictions answers{.negative = asked.negative ? f.at("negative", memory.step) : Tensor(),
+                                .prompt = f.at("prompt", memory.step),
+                                .perturbed = asked.perturbed ? f.at("other", memory.step) : Tensor()};
       const Tensor x0 = guided_x0(g, answers.prompt, answers, level, Prediction::sample, memory);
       // observed 1.9e-7; tcfg 1.4e-6 (the reference uses an SVD in f32)
       EXPECT_CLOSE(x0, f.at(name, memory.step).to_vector(), method == "tcfg" ? 4e-6 : 2e-6);
@@ -67,7 +67,7 @@ HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
     const Tensor x = f.at("other", step), prompt = f.at("prompt", step), negative = f.at("negative", step);
     const auto wanted = f.at("rescale_cfg", step).to_vector();
     EXPECT_CLOSE(guided_x0(g, x, {negative, prompt, {}}, level, Prediction::sample, memory), wanted, 2e-6);  // observed 2.0e-7
-    const auto eps = [&](const Tensor& x0) { return network_answer(x, x0, level, Prediction::epsilon); };
+    const auto eps = [&](const Tensor& x0) { return network_output(x, x0, level, Prediction::epsilon); };
     EXPECT_CLOSE(guided_x0(g, x, {eps(negative), eps(prompt), {}}, level, Prediction::epsilon, memory), wanted, 2e-6);  // observed 2.0e-7
   }
 }
@@ -99,7 +99,7 @@ HOST_TEST(Guidance, dynamic_thresholding_comes_last) {
 TEST(GuidanceBranches, follow_scale_interval_steps_and_sampler) {
   const auto asked = [](Guidance g, double sigma, int64_t step = 0, Unconditional u = Unconditional::unused) {
     const Branches b = branches(resolve(g), Level::preserving(sigma, 1), {.step = step, .steps = 10}, u);
-    return (b.negative ? "n" : "") + std::string("p") + (b.disturbed ? "d" : "");
+    return (b.negative ? "n" : "") + std::string("p") + (b.perturbed ? "d" : "");
   };
   EXPECT_EQ(asked({.scale = 1.01}, 1), "np");
   EXPECT_EQ(asked({.scale = 1}, 1), "p");
@@ -127,7 +127,7 @@ HOST_TEST(Guidance, outside_the_interval_the_prompt_alone_counts) {
   const Fixture f(device);
   GuidanceMemory memory;
   const Guidance g = resolve({.lowest = 2});
-  const Answers both{f.at("negative", 0), f.at("prompt", 0), {}};
+  const Predictions both{f.at("negative", 0), f.at("prompt", 0), {}};
   EXPECT_EQ(guided_x0(g, both.prompt, both, Level::exploding(1, 1), Prediction::sample, memory).to_vector(), both.prompt.to_vector());
 }
 
@@ -154,7 +154,7 @@ HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
   const GuidedNetwork network = [&](const Tensor& in, float, const Branches& b) {
     ++calls;
     EXPECT_EQ(in.shape(), (Shape{6, 3, 5, 4}));
-    EXPECT_TRUE(b.negative && b.disturbed);
+    EXPECT_TRUE(b.negative && b.perturbed);
     return ops::concat({f.at("negative", 0), f.at("prompt", 0), f.at("other", 0)}, 0);
   };
   const Guidance g{.scale = 5, .method = &find_guidance("pag"), .options = {{"pag_scale", 3}}};
@@ -165,7 +165,7 @@ HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
   EXPECT_EQ(e.unconditional.to_vector(), f.at("negative", 0).to_vector());
   const GuidedNetwork two = [&](const Tensor& in, float, const Branches& b) {
     EXPECT_EQ(in.size(0), 4);
-    EXPECT_TRUE(!b.negative && b.disturbed);
+    EXPECT_TRUE(!b.negative && b.perturbed);
     return ops::concat({f.at("prompt", 0), f.at("other", 0)}, 0);
   };
   const Guidance alone{.scale = 1, .method = &find_guidance("pag"), .options = {{"pag_scale", 2}}};

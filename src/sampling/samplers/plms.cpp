@@ -21,7 +21,7 @@ Tensor moved(const Tensor& x, const Tensor& answer, const Level& from, const Lev
 // predictions at the starts, newest first, then the sum so far, then the start.
 void runge_kutta(State& s, const Run& run) {
   const auto& [at, from, to] = run.step(s);
-  const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
+  const Tensor answer = network_output(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
   const int64_t call = s.step % 4;
   Tensor start = s.x, sum, combined = answer;
   if (call > 0) {
@@ -44,7 +44,7 @@ void runge_kutta(State& s, const Run& run) {
 void step(State& s, const Run& run) {
   if (s.step < run.schedule.runge_kutta_calls) return runge_kutta(s, run);
   const auto& [at, from, to] = run.step(s);
-  const Tensor answer = network_answer(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
+  const Tensor answer = network_output(s.x, run.denoise(s.x, at).x0, at, run.schedule.prediction);
   Tensor start = s.x, combined;
   if (s.step == 1) {
     start = s.history.back();

@@ -39,7 +39,7 @@ struct Update {
 };
 
 // x at `to`, from x at `from`, the estimates at `nodes` (in λ, newest first) and one draw of noise.
-Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vector<Tensor>& told, const std::vector<double>& nodes,
+Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vector<Tensor>& estimates, const std::vector<double>& nodes,
                const Tensor& noise) {
   const bool data = run.option("algorithm_type") == 0;
   const double begin = lambda(u.from), end = lambda(u.to), h = end - begin, tau2 = u.tau * u.tau, rate = 1 + tau2;
@@ -47,7 +47,7 @@ Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vect
   std::vector<double> weights{data ? damped * u.to.sigma / u.from.sigma : u.to.alpha / u.from.alpha};
   std::vector<Tensor> terms{x};
   if (nodes.size() == 1) {
-    terms.push_back(told[0]);
+    terms.push_back(estimates[0]);
     weights.push_back(data ? -u.to.alpha * std::expm1(-rate * h) : rate * (u.to.sigma - u.to.alpha * u.from.sigma / u.from.alpha));
   } else {
     const double size = data ? rate * u.to.sigma * std::exp(-tau2 * end) : -rate * u.to.alpha;
@@ -60,7 +60,7 @@ Tensor updated(const Run& run, const Update& u, const Tensor& x, const std::vect
         const double better = std::exp(rate * end) * (u.corrects ? h / 2 - rest / h : (h * h / 2 - rest) / (begin - nodes[1]));
         c += j == 0 ? better : -better;
       }
-      terms.push_back(told[j]), weights.push_back(size * c);
+      terms.push_back(estimates[j]), weights.push_back(size * c);
     }
   }
   const double fresh = data ? u.to.sigma * std::sqrt(-std::expm1(-2 * tau2 * h)) : u.tau * u.to.sigma * std::sqrt(std::expm1(2 * h));

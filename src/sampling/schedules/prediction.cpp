@@ -42,7 +42,7 @@ Tensor x0_of(const Tensor& x, const Tensor& answer, const Level& level, Paramete
   return p.prediction == Prediction::sample ? answer : combine({x, answer}, {c.from_x, c.from_answer});
 }
 
-Tensor network_answer(const Tensor& x, const Tensor& x0, const Level& level, Parameterization p) {
+Tensor network_output(const Tensor& x, const Tensor& x0, const Level& level, Parameterization p) {
   const Conversion c = conversion(level, p);
   return p.prediction == Prediction::sample ? x0 : combine({x, x0}, {-c.from_x / c.from_answer, 1 / c.from_answer});
 }

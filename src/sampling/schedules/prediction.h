@@ -25,6 +25,6 @@ Tensor network_input(const Tensor& x, const Level& level, Parameterization param
 float network_time(const Level& level, Parameterization parameters);
 Tensor x0_of(const Tensor& x, const Tensor& answer, const Level& level, Parameterization parameters);
 // The inverse: the network's output from x and x̂₀.
-Tensor network_answer(const Tensor& x, const Tensor& x0, const Level& level, Parameterization parameters);
+Tensor network_output(const Tensor& x, const Tensor& x0, const Level& level, Parameterization parameters);
 
 }  // namespace hearth::sampling

@@ -20,16 +20,12 @@ using namespace diffusion;
 
 constexpr Option byte_limit{.name = "byte_limit",
                             .type = Option::Type::integer,
-                            .summary = "Bytes of a prompt that the encoder of bytes reads",
+                            .summary = "Bytes of a prompt that the byte encoder reads",
                             .standard = "64",
                             .least = 1,
                             .most = 4096};
-constexpr Option pooled_scale{.name = "pooled_scale",
-                              .type = Option::Type::number,
-                              .summary = "What the pooled text is multiplied by",
-                              .standard = "1",
-                              .least = 0,
-                              .most = 10};
+constexpr Option pooled_scale{
+    .name = "pooled_scale", .type = Option::Type::number, .summary = "Factor of the pooled text", .standard = "1", .least = 0, .most = 10};
 constexpr std::array options{byte_limit, pooled_scale};
 
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
@@ -87,21 +83,21 @@ class MockStream final : public LatentModel {
   }
 
   void check_guidance(const sampling::Guidance& g) const override {
-    if (g.method->disturbance != sampling::Disturbance::none)
-      fail<UnsupportedError>("guidance '{}': nothing of this transformer can be disturbed", g.method->name);
+    if (g.method->perturbation != sampling::Perturbation::none)
+      fail<UnsupportedError>("guidance '{}': not supported by this transformer", g.method->name);
   }
 
-  std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool ask_negative, Backend&, ResolvedImage& resolved) const override {
+  std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend&, ResolvedImage& resolved) const override {
     const Request& request = task.request;
     if (const PromptSyntax syntax = syntax_of(request); syntax != PromptSyntax::plain)
-      fail<UnsupportedError>("generate: prompts are read as plain text by mock_stream, not as {}", name_of(syntax));
-    if (!request.embeddings.empty()) fail<UnsupportedError>("generate: mock_stream has no use for embeddings");
+      fail<UnsupportedError>("generate: mock_stream supports only plain prompts, not {}", name_of(syntax));
+    if (!request.embeddings.empty()) fail<UnsupportedError>("generate: mock_stream does not support embeddings");
     const auto limit = option_of<int64_t>(request.options, byte_limit.name).value_or(64);
     const auto scale = option_of<double>(request.options, pooled_scale.name).value_or(1);
     resolved.options[std::string(byte_limit.name)] = limit;
     resolved.options[std::string(pooled_scale.name)] = scale;
     std::vector<std::string> texts = {request.prompt};
-    if (ask_negative) texts.push_back(request.negative_prompt.value_or(""));
+    if (use_negative) texts.push_back(request.negative_prompt.value_or(""));
     return std::make_unique<Texts>(*this, std::move(texts), limit, scale);
   }
 

@@ -131,7 +131,7 @@ TEST_F(MockStream, its_images_come_again) {
 TEST_F(MockStream, help_list_and_inspect_know_it) {
   const std::string help = run({"generate", "--help-all"}).out;
   EXPECT_NE(help.find("mock_stream:\n      --byte-limit"), help.npos) << help;
-  EXPECT_NE(help.find("What the pooled text is multiplied by"), help.npos);
+  EXPECT_NE(help.find("Factor of the pooled text"), help.npos);
   EXPECT_NE(run({"list", "models"}).out.find("mock_stream"), std::string::npos);
   const Ended inspected = run({"inspect", "mock"});
   EXPECT_EQ(inspected.code, 0);
