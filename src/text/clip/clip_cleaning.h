@@ -24,9 +24,7 @@ enum class Cleaning {
   fast,
 };
 
-// "ftfy", "basic" or "fast"; UsageError for another name.
-Cleaning cleaning_by_name(std::string_view name);
-std::string_view name_of(Cleaning cleaning);
+std::string_view name_of(Cleaning cleaning);  // "ftfy", "basic" or "fast"
 
 // One stretch of a prompt that holds no special token, cleaned; and the same as a stage of a tokenizer.
 std::u32string clean(std::u32string_view text, Cleaning cleaning);
