@@ -120,8 +120,6 @@ std::u32string title(char32_t c) {
   return up.substr(0, 1) + lower(up.substr(1));
 }
 
-std::u32string fold(std::u32string_view text) { return from_icu(to_icu(text).foldCase()); }
-
 bool is_white_space(char32_t c) { return u_isUWhiteSpace(UChar32(c)); }
 bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1c && c <= 0x1f); }
 bool is_letter(char32_t c) { return U_GET_GC_MASK(UChar32(c)) & U_GC_L_MASK; }

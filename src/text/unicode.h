@@ -16,7 +16,6 @@ std::u32string lower(std::u32string_view text);       // full mapping, final sig
 std::u32string lower_each(std::u32string_view text);  // full mapping of single characters: Σ is always σ (Rust's char::to_lowercase)
 std::u32string upper(std::u32string_view text);       // full mapping (ß is SS)
 std::u32string title(char32_t c);                     // the title case of one character (ǆ is ǅ, ß is Ss)
-std::u32string fold(std::u32string_view text);        // full case folding (Python's str.casefold)
 
 bool is_white_space(char32_t c);      // White_Space: \s of the regex engines
 bool is_python_space(char32_t c);     // str.isspace: White_Space and U+001C … U+001F

@@ -63,12 +63,6 @@ class CleaningStage : public pipeline::Normalizer {
 
 }  // namespace
 
-Cleaning cleaning_by_name(std::string_view name) {
-  for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast})
-    if (name == name_of(c)) return c;
-  fail<UsageError>("cleaning: '{}' is unknown, expected ftfy, basic or fast", name);
-}
-
 std::string_view name_of(Cleaning cleaning) {
   switch (cleaning) {
     case Cleaning::basic: return "basic";

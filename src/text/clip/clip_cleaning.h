@@ -23,9 +23,7 @@ enum class Cleaning {
   fast,
 };
 
-// "ftfy", "basic" or "fast"; UsageError for another name.
-Cleaning cleaning_by_name(std::string_view name);
-std::string_view name_of(Cleaning cleaning);
+std::string_view name_of(Cleaning cleaning);  // "ftfy", "basic" or "fast"
 
 // Cleans a span of a prompt that contains no special token; and the same as a stage of a tokenizer.
 std::u32string clean(std::u32string_view text, Cleaning cleaning);

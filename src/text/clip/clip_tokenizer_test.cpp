@@ -217,10 +217,5 @@ TEST(Cleaning, edges_are_stripped) {
   EXPECT_EQ(clean(U" \u00a0 A  b\n", Cleaning::fast), U" a b ");
 }
 
-TEST(Cleaning, names) {
-  for (const Cleaning c : {Cleaning::ftfy, Cleaning::basic, Cleaning::fast}) EXPECT_EQ(cleaning_by_name(name_of(c)), c);
-  EXPECT_THROW(cleaning_by_name("none"), UsageError);
-}
-
 }  // namespace
 }  // namespace hearth::text

@@ -20,15 +20,14 @@ namespace {
 constexpr std::string_view open_end = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 struct Source {
-  std::string text;
   std::optional<Template> parsed;
   std::exception_ptr failure;  // why it is not parsed
 };
 
-Source read_source(std::string text, const std::string& name) {
-  Source source{std::move(text), {}, {}};
+Source read_source(const std::string& text, const std::string& name) {
+  Source source;
   try {
-    source.parsed = Template::parse(source.text, name);
+    source.parsed = Template::parse(text, name);
   } catch (const Error&) { source.failure = std::current_exception(); }
   return source;
 }
@@ -171,15 +170,5 @@ std::string ChatTemplate::render(const ChatRequest& request) const {
   std::string rendered = source.parsed->render(variables, {.now = request.now});
   return request.continue_final_message ? cut_open_end(std::move(rendered), continued) : rendered;
 }
-
-const std::string& ChatTemplate::source(const std::string& name) const { return data_->named(name).text; }
-
-std::vector<std::string> ChatTemplate::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, source] : data_->templates) names.push_back(name);
-  return names;
-}
-
-const std::map<std::string, std::string>& ChatTemplate::special_tokens() const { return data_->special_tokens; }
 
 }  // namespace hearth::text

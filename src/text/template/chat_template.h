@@ -47,10 +47,6 @@ class ChatTemplate {
   // not supported.
   std::string render(const ChatRequest& request) const;
 
-  const std::string& source(const std::string& name = "default") const;  // UsageError if there is none
-  std::vector<std::string> names() const;
-  const std::map<std::string, std::string>& special_tokens() const;
-
  private:
   struct Data;
   std::shared_ptr<const Data> data_;

@@ -59,9 +59,9 @@ TEST(Gguf, byte_level_equals_tokenizer_json) {
       ASSERT_EQ(gguf.encode(text), ids) << shape << " " << i;
       ASSERT_EQ(gguf.decode(ids), file.decode(ids, {.clean_up_tokenization_spaces = false})) << shape << " " << i;
     }
-    EXPECT_EQ(gguf.adds_bos(), file.adds_bos()) << shape;
     v.add_bos = false;
-    EXPECT_FALSE(Tokenizer::from_gguf(v).adds_bos());
+    const std::vector<int32_t> ids = Tokenizer::from_gguf(v).encode("a");
+    EXPECT_TRUE(ids.empty() || ids.front() != file.bos()) << shape;
   }
 }
 

@@ -130,12 +130,6 @@ std::optional<int32_t> Tokenizer::eos() const { return id_of(eos_token()); }
 std::optional<int32_t> Tokenizer::unk() const { return id_of(unk_token()); }
 std::optional<int32_t> Tokenizer::pad() const { return id_of(pad_token()); }
 
-bool Tokenizer::adds_bos() const {
-  const auto& pieces = data_->post_processor.pieces;
-  const auto first = std::ranges::find_if(pieces, [](const auto& piece) { return piece.text || !piece.ids.empty(); });
-  return first != pieces.end() && !first->text && bos() && first->ids.front() == *bos();
-}
-
 struct StreamDecoder::State {
   std::shared_ptr<const Tokenizer::Data> data;
   DecodeOptions options;

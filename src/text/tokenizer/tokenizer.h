@@ -65,8 +65,6 @@ class Tokenizer {
   // The special tokens by the names of tokenizer_config.json: spelling ("<|begin_of_text|>"; empty if there is none) and id.
   std::string bos_token() const, eos_token() const, unk_token() const, pad_token() const;
   std::optional<int32_t> bos() const, eos() const, unk() const, pad() const;
-  // Whether encode() with add_special_tokens prepends BOS.
-  bool adds_bos() const;
 
  private:
   friend class StreamDecoder;
