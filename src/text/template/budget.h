@@ -1,4 +1,4 @@
-// The limits of one rendering. A template is untrusted input and must not loop or allocate without bound.
+// What one rendering may use: a template comes with a checkpoint from anywhere, and must not loop or allocate without bound.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,26 @@ namespace hearth::text::jinja {
 
 // Generous: a conversation of a thousand messages takes about a hundred thousand steps.
 struct Limits {
-  int64_t steps = 50'000'000;                  // evaluated nodes, and elements and 256-byte pieces of text that are processed
-  int64_t bytes = int64_t(1) << 27;            // of live values and output
-  int depth = 1000;                            // of nodes under evaluation; the reference's recursion limit is near 200 nested macro calls
-  static constexpr int nesting = 300;          // of values, of expressions, and of blocks
-  static constexpr int range = 100'000;        // elements of range(), as in the reference's sandbox
+  int64_t steps = 50'000'000;                  // nodes evaluated, elements and 256-byte pieces of text looked at
+  int64_t bytes = int64_t(1) << 27;            // of values and output alive at one time
+  int depth = 1000;                            // of nodes under evaluation; the reference's recursion ends near 200 nested macro calls
+  static constexpr int nesting = 300;          // of values in values, of expressions in expressions, of blocks in blocks
+  static constexpr int range = 100'000;        // elements of range(): the reference's sandbox
   static constexpr size_t source = 4'000'000;  // bytes of a template
 };
 
-// The resources that the rendering on this thread has used. Exceeding a limit is TemplateError with Failure::limit.
+// The account of the rendering that runs on this thread. Exceeding it is TemplateError with Failure::limit.
 class Budget {
  public:
   explicit Budget(const Limits& limits) : limits_(limits) {}
 
-  // nullptr if no rendering runs; then nothing is counted.
+  // Nothing is counted where no rendering runs.
   static Budget* current();
 
   void step(size_t count);
-  void take(size_t bytes);  // also counts steps in proportion
+  void take(size_t bytes);  // also takes time in proportion
   void give_back(size_t bytes);
-  void expect(size_t bytes) const;  // fails if take(bytes) would
+  void expect(size_t bytes) const;  // fails if so much more could not be taken
   void enter();                     // one level deeper
   void leave() { --depth_; }
 
@@ -38,7 +38,7 @@ class Budget {
   int depth_ = 0;
 };
 
-// Sets the budget of the thread until the end of the block.
+// Makes a budget the thread's own until the end of the block.
 class BudgetScope {
  public:
   explicit BudgetScope(Budget& budget);
@@ -50,7 +50,7 @@ class BudgetScope {
   Budget* outer_;
 };
 
-// The same for the budget of the thread; without one they do nothing.
+// The same for the thread's budget, nothing without one.
 void count_steps(size_t count = 1);
 void expect_bytes(size_t bytes);
 
@@ -66,7 +66,7 @@ class Deeper {
   Budget* budget_;
 };
 
-// Bytes that are taken while this object lives.
+// Bytes taken for as long as this object lives.
 class Taken {
  public:
   explicit Taken(size_t bytes);

@@ -1,4 +1,4 @@
-// The chat template and special tokens in the files of a checkpoint's folder.
+// The files of a folder that say how to chat with its model.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 namespace hearth::text {
 
 struct ChatFiles {
-  std::map<std::string, std::string> templates;       // source by name; empty if the folder has none
+  std::map<std::string, std::string> templates;       // source by name; empty where the folder has none
   std::map<std::string, std::string> special_tokens;  // bos_token, eos_token … that are set
   std::vector<std::string> additional_tokens;         // additional_special_tokens
 
-  // IoError for invalid JSON, WeightError for a structure that differs from that of published files.
+  // IoError for what is no JSON, WeightError for what has another shape than published files have.
   static ChatFiles read(const std::filesystem::path& folder);
 };
 

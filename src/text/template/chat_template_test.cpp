@@ -39,7 +39,7 @@ ChatRequest request_of(const Json& json) {
   return request;
 }
 
-// Compares texts; for errors the kind, and the message if it comes from the template or Jinja2.
+// Text by text; of errors the kind, and the message where it is the template's or Jinja2's.
 void compare(const ChatTemplate& chat, const ChatRequest& request, const Json& expected, const std::string& where) {
   try {
     const std::string text = chat.render(request);

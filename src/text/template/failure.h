@@ -1,4 +1,4 @@
-// The errors of parsing and rendering a template.
+// Why a template could not be read or rendered.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 
 namespace hearth::text::jinja {
 
-// The reference's exceptions, grouped by what a caller may want to distinguish.
+// The reference's exceptions, as far as a caller may want to tell them apart.
 enum class Failure {
   syntax,     // TemplateSyntaxError, TemplateAssertionError
   raised,     // the template called raise_exception: its message is for the user
@@ -23,8 +23,8 @@ enum class Failure {
   limit,      // more steps, memory or depth than Limits allows (RecursionError)
 };
 
-// what() is one line: `template 'name', line 12: message`. `message` is the unchanged text of the reference (it may have several lines);
-// line is 0 until the position is known.
+// what() is one line: `template 'name', line 12: message`. `message` is the reference's own text, as it is (it may have several lines);
+// line is 0 until the place is known.
 struct TemplateError : Error {
   TemplateError(Failure kind, std::string message, std::string name = "", int line = 0);
 
@@ -33,13 +33,13 @@ struct TemplateError : Error {
   int line;
 };
 
-// A construct of Jinja2 that is not supported. Template converts it to an UnsupportedError with the template's name and the line.
+// A construct of Jinja2 that hearth does not have. Template makes an UnsupportedError of it, with the template's name and the line.
 struct Unsupported {
   std::string what;  // "the tag 'include'"
   int line = 0;
 };
 
-// Throws without a position in the template; Template adds it.
+// Thrown where the place in the template is not known; Template adds it.
 template <class... Args> [[noreturn]] void refuse(Failure kind, fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(kind, fmt::format(format, std::forward<Args>(args)...));
 }

@@ -1,5 +1,5 @@
-// Short deterministic fuzzing: templates with random damage, templates assembled from pieces of others, and damaged messages. The result
-// must be a text or one of our errors, within the limits. Most useful under sanitizers.
+// Short deterministic fuzzing: templates with random damage, templates put together from pieces of others, and damaged messages. Whatever
+// comes out, it is a text or one of our errors, within the limits. Worth most under sanitizers.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@
 namespace hearth::text::jinja {
 namespace {
 
-using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same on every platform
+using Random = std::mt19937;  // its numbers, unlike those of the distributions, are the same everywhere
 
 size_t below(Random& random, size_t n) { return random() % n; }
 
@@ -48,7 +48,7 @@ const Corpus& corpus() {
   return all;
 }
 
-// Fragments for damage: words, signs and numbers that are likely to expose errors.
+// What damage is made of: the words, signs and numbers that an engine could stumble over.
 std::string random_piece(Random& random) {
   static const std::string_view hot[] = {"{{",
                                          "}}",
@@ -140,7 +140,7 @@ void damage(std::string& text, Random& random) {
   }
 }
 
-// A sequence of whole template tokens, which passes the parser far more often than damaged bytes.
+// A row of whole tokens of templates: gets past the parser far more often than damaged bytes.
 std::string recombined(Random& random) {
   const auto& templates = corpus().templates;
   std::string out = "{{ ";
@@ -180,7 +180,7 @@ void try_template(const std::string& source, Tally& tally) {
     ++tally.refused;
     ASSERT_EQ(std::string_view(e.what()).find('\n'), std::string_view::npos) << e.what();
   }
-  // A thousand times the time of the slowest one.
+  // A thousand times what the slowest one takes.
   ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << source;
 }
 

@@ -20,7 +20,7 @@ struct Frame {
   static size_t bytes(int size) { return sizeof(Frame) + size_t(size) * sizeof(Value); }
 
   std::shared_ptr<Frame> parent;
-  std::vector<Value> variables;  // Value() if not set
+  std::vector<Value> variables;  // Value() where nothing is set
   Taken taken;
 };
 
@@ -32,7 +32,7 @@ class Interpreter {
   Interpreter& operator=(const Interpreter&) = delete;
 
   std::string run();
-  int line() const { return line_; }  // of the node that was evaluated last
+  int line() const { return line_; }  // of what was looked at last
 
  private:
   enum class Flow { on, broken, continued };
@@ -64,9 +64,9 @@ class Interpreter {
   void begin(const Scope& scope);
   void end(const Scope& scope);
   Flow execute(const Block& block, const Scope& scope);
-  void require_spaces(const Expression& target);  // for targets that are attributes
+  void require_spaces(const Expression& target);  // where an attribute is assigned
   void assign(const Expression& target, const Value& value);
-  const std::shared_ptr<Frame>& captured_frame();  // the current one, for a value that keeps it alive
+  const std::shared_ptr<Frame>& captured_frame();  // the current one, for a value that keeps it
   Value make_macro(const Macro& macro);
   std::string call_macro(const Macro& macro, const std::shared_ptr<Frame>& outer, Arguments& arguments);
 
@@ -99,9 +99,9 @@ class Interpreter {
   const Tree& tree_;
   std::shared_ptr<Frame> frame_;
   Output* out_ = nullptr;
-  const Value* filter_input_ = nullptr;  // the output of the block that is being filtered
+  const Value* filter_input_ = nullptr;  // what the block that is being filtered gave
   int line_ = 1;
-  // Objects that can form reference cycles; they are cleared at the end.
+  // What a template can tie into circles: emptied at the end.
   std::vector<std::shared_ptr<Frame>> captured_frames_;
   std::vector<std::shared_ptr<SpaceObject>> spaces_;
 };

@@ -9,19 +9,16 @@
 
 namespace hearth::text::jinja {
 
-// index, index0, revindex, revindex0, first, last, length, depth, depth0, previtem, nextitem, cycle(…), changed(…). For an iterator, `last`
-// and `nextitem` fetch one element ahead, `length` and `revindex` all of them.
-class LoopObject : public AttributesObject {
+// index, index0, revindex, revindex0, first, last, length, previtem, nextitem. Of an iterator, `last` and `nextitem` fetch one element
+// ahead, `length` and `revindex` all of them.
+class LoopObject : public Object {
  public:
   explicit LoopObject(const Value& iterable);
 
-  bool next(Value& item) override;  // advances to the next iteration
-  std::string type_name() const override { return "LoopContext"; }
-  std::optional<Value> attribute(const Value& self, std::string_view name) override;
-  std::optional<Value> call(Arguments& arguments) override;
-  std::string repr() override;
-  std::optional<int64_t> size() override;
-  void forget() { changed_.reset(); }  // breaks the cycle if an argument of `changed` holds this object
+  bool next(Value& item);                                 // to the next pass
+  std::optional<Value> attribute(std::string_view name);  // nothing where there is none
+  std::string repr();
+  std::optional<int64_t> size();
 
  private:
   bool peek();

@@ -1,6 +1,6 @@
-// The part of Jinja2 3.1 that chat templates use, with the environment of transformers 4.57: trim_blocks, lstrip_blocks, no autoescape,
-// break and continue, {% generation %}, the immutable sandbox, raise_exception, strftime_now, and its own tojson. README.md lists what is
-// supported.
+// Chat templates are written in Jinja2. This is the part of Jinja2 3.1 that they use, with the environment that transformers 4.57 gives
+// them: trim_blocks, lstrip_blocks, no autoescape, break and continue, {% generation %}, the immutable sandbox, raise_exception,
+// strftime_now, and its own tojson. README.md lists what is there and what is refused by name.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ namespace hearth::text::jinja {
 struct Tree;
 
 struct Environment {
-  std::function<LocalTime()> now = {};  // the time for strftime_now; default: the local time
+  std::function<LocalTime()> now = {};  // what strftime_now prints; the machine's local time without it
   Limits limits = {};
 };
 
-// Immutable and thread-safe after parsing. Copies share the tree.
+// Constant after parsing: any number of threads may render one. Copies share the tree.
 class Template {
  public:
-  // `source`: the UTF-8 text of the file; `name`: for messages. TemplateError with Failure::syntax; UnsupportedError that names an
-  // unsupported construct of Jinja2; IoError for invalid UTF-8 or more than Limits::source bytes. Time is linear in the source.
+  // Source: UTF-8, as it stands in the file. `name` is for messages. TemplateError with Failure::syntax; UnsupportedError that names
+  // a construct of Jinja2 that is not here; IoError for invalid UTF-8 or more than Limits::source bytes. Time linear in the source.
   static Template parse(std::string_view source, std::string name);
 
-  // Has no side effects. TemplateError with the line of the failure; bounded by environment.limits.
+  // Reads and changes nothing but what it is given. TemplateError with the line at which it failed; bounded by environment.limits.
   std::string render(const Dict& variables, const Environment& environment = {}) const;
 
   const std::string& name() const { return name_; }

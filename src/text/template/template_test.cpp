@@ -1,4 +1,4 @@
-// Snippets against the reference, and the limits of a rendering.
+// Snippets against the reference, and what bounds a rendering.
 #include "text/template/template.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TemplateError failure(const std::string& source, const Dict& variables = {}, con
   return {Failure::raised, ""};
 }
 
-// Compares texts; for errors the kind, the line and, if it comes from Jinja2 and not Python, the message.
+// Text by text, and of errors the kind, the line and, where the words are Jinja2's own and not Python's, the message.
 TEST(Template, snippets_equal_jinja2) {
   const Json file = golden("snippets.json");
   const Dict variables = dict_of(file["variables"]);
@@ -86,7 +86,7 @@ TEST(Template, snippets_equal_jinja2) {
     const std::string message = row[1][1];
     const bool own_words = kind != "type" && kind != "value" && kind != "overflow";
     EXPECT_TRUE(!own_words || e.message == message) << source << "\n" << e.message << "\n" << message;
-    // Python's compiler counts lines in the code that Jinja2 generates.
+    // Python's own compiler counts lines in the code that Jinja2 makes.
     const bool has_line = row[1][2] != 0 && message.find("outside loop") == std::string::npos;
     EXPECT_TRUE(!has_line || e.line == row[1][2]) << source << "\n" << e.what();
   }
@@ -99,7 +99,7 @@ TEST(Template, errors_name_template_and_line) {
   EXPECT_STREQ(failure("\n\n{% if %}").what(), "template 'test', line 3: Expected an expression, got 'end of statement block'");
   EXPECT_STREQ(failure("{{ raise_exception('two\nlines') }}").what(), "template 'test', line 1: two\\nlines");
   EXPECT_EQ(failure("{{ raise_exception('two\nlines') }}").message, "two\nlines");
-  // For an expression of several lines, the line of the part that failed; Jinja2 reports the first.
+  // Where an expression goes over lines, the line of the part that failed; Jinja2 names its first.
   EXPECT_EQ(failure("{{ 1 +\n 2 +\n x.y }}").line, 3);
 }
 
@@ -162,13 +162,13 @@ TEST(Template, source_must_be_text) {
   EXPECT_THROW(Template::parse(std::string(Limits::source + 1, 'x'), "t"), IoError);
 }
 
-// Jinja2 accepts half of a surrogate pair and fails when the text is written.
-TEST(Template, half_a_surrogate_pair_is_not_a_character) {
+// Jinja2 takes half a pair and fails when the text is written.
+TEST(Template, half_a_surrogate_pair_is_no_character) {
   EXPECT_EQ(failure("{{ '\\ud800' }}").kind, Failure::syntax);
   EXPECT_EQ(render("{{ '\\ud7ff\\ue000' }}"), "\xed\x9f\xbf\xee\x80\x80");
 }
 
-// Preparing the variables of a block costs steps even if nothing in it runs.
+// What a block makes ready costs steps, though nothing in it runs.
 TEST(Template, names_of_blocks_that_do_not_run_are_counted) {
   std::string sets;
   for (int i = 0; i < 20000; ++i) sets += fmt::format("{{% set x{} = 1 %}}", i);
@@ -238,8 +238,8 @@ TEST(Limits, steps_memory_and_depth_end) {
         "bytes");
 }
 
-// Freed values no longer count.
-TEST(Limits, freed_values_no_longer_count) {
+// What a rendering has let go of is not counted any more.
+TEST(Limits, freed_values_are_given_back) {
   const Environment small{.limits = {.steps = 1'000'000, .bytes = 200'000}};
   EXPECT_EQ(render("{% for i in range(5000) %}{% set x = 'x' * 1000 %}{% endfor %}done", {}, small), "done");
   EXPECT_EQ(
@@ -265,13 +265,13 @@ TEST(Limits, sources_nested_too_deep_are_refused) {
   EXPECT_EQ(failure("{{ x" + repeat("|trim", 20000) + " }}").kind, Failure::syntax);
   EXPECT_EQ(failure(repeat("{% if x %}", 20000)).kind, Failure::syntax);
   EXPECT_EQ(failure(repeat("{% for a in b %}", 20000)).kind, Failure::syntax);
-  // The nesting of published templates stays far below the limit.
+  // What published templates nest stays far below.
   EXPECT_EQ(render("{{ 1" + repeat(" + 1", 250) + " }}"), "251");
   EXPECT_EQ(render("{{ " + repeat("(", 250) + "1" + repeat(")", 250) + " }}"), "1");
   EXPECT_EQ(render("{{ 'a'" + repeat(" ~ 'a'", 5000) + " }}").size(), 5001u);
 }
 
-// A namespace that holds itself, macros that hold their scope, loops that hold each other: all are freed (checked by the leak sanitizer).
+// A namespace that holds itself, macros that hold their scope, loops that hold each other: all freed (seen by the leak sanitizer).
 TEST(Limits, circles_are_freed) {
   EXPECT_EQ(render("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns.me.me.me is defined }}"), "True");
   EXPECT_EQ(render("{% macro f() %}{{ f is defined }}{% endmacro %}{% set ns = namespace(f=f) %}{{ ns.f() }}"), "True");
@@ -279,7 +279,7 @@ TEST(Limits, circles_are_freed) {
   EXPECT_EQ(render("{% set ns = namespace(l=[]) %}{% for i in [1, 2] %}{% set ns.l = ns.l + [loop, ns] %}{% endfor %}{{ ns.l|length }}"),
             "4");
   EXPECT_EQ(failure("{% for i in [1] if i %}{{ loop.index }}{{ x.y }}{% endfor %}").kind, Failure::undefined);
-  // Far longer than the stack allows.
+  // Far longer than the stack is deep.
   EXPECT_EQ(render("{% set ns = namespace(p=none) %}{% for i in range(99999) %}{% set ns.p = namespace(p=ns.p) %}{% endfor %}done"),
             "done");
   EXPECT_EQ(render("{% set ns = namespace(f=none) %}{% macro keep(before) %}{% macro f() %}{% endmacro %}{% set ns.f = f %}{% set f = 0 %}"

@@ -96,7 +96,7 @@ TEST(Stream, byte_runs_are_all_or_nothing) {
 
 bool adds_bos(const Tokenizer& tokenizer) { return tokenizer.bos() && tokenizer.encode("a").front() == *tokenizer.bos(); }
 
-TEST(Tokenizer, WhatItKnowsOfItself) {
+TEST(Tokenizer, reports_its_special_tokens) {
   const Tokenizer llama3 = Tokenizer::open(golden("llama3"));
   EXPECT_EQ(llama3.bos_token(), "<|begin_of_text|>");
   EXPECT_EQ(llama3.eos_token(), "<|eot_id|>");

@@ -1,4 +1,4 @@
-// Matches the arguments of a call with the parameters of a C++ function.
+// A call's arguments against the parameters of a function that is written in C++.
 #pragma once
 
 #include <initializer_list>
@@ -10,10 +10,10 @@
 
 namespace hearth::text::jinja {
 
-// Arguments by position or name; Failure::type with Python's message for a missing, unknown, duplicate or excess argument.
+// Arguments by position or name; Failure::type with Python's message for one that is missing, unknown, given twice or too many.
 class Bound {
  public:
-  // The first `required` parameters must be given. `function` is the name in messages.
+  // `required` of the parameters must be given. `function` is the name in messages.
   Bound(std::string_view function, const Arguments& arguments, std::initializer_list<std::string_view> parameters, size_t required);
 
   bool has(size_t i) const { return given_[i]; }

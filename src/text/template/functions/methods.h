@@ -8,8 +8,8 @@
 
 namespace hearth::text::jinja {
 
-// The bound method; nullopt if the type has none of that name. A method that the sandbox refuses (list.append, dict.update …, names that
-// start with "__") is an undefined value with Failure::security.
+// The bound method, nothing where the type has none of that name. What the sandbox refuses (list.append, dict.update …, names that
+// begin with "__") is an undefined value with Failure::security.
 std::optional<Value> method(const Value& object, std::string_view name);
 
 // Of one type each.

@@ -1,6 +1,6 @@
-// Splits the source of a template into tokens, and removes white space around tags by the options of chat templates: trim_blocks (removes
-// the line end after a block or comment), lstrip_blocks (removes blanks before one at the start of a line), `-` and `+` at either end of a
-// tag. CR LF and CR are read as LF, and one line end at the end of the template is dropped.
+// A template's source cut into tokens, with white space around tags removed as the options of chat templates say: trim_blocks (the line
+// end behind a block or comment goes), lstrip_blocks (blanks before one at the start of a line go), `-` and `+` at either end of a tag,
+// CR LF and CR read as LF, one line end at the end of the template dropped.
 #pragma once
 
 #include <string>
@@ -23,10 +23,11 @@ struct Token {
   Value number;      // of an integer or real
 };
 
-// The tokens end with one Type::end. TemplateError (Failure::syntax, with its line) for an invalid template. The source is UTF-8.
+// Ends with one Type::end. TemplateError (Failure::syntax, with its line) for what is no template, Unsupported for numbers
+// as 0x1f or 1_000. The source is UTF-8.
 std::vector<Token> tokenize(std::string_view source);
 
-// The name of a token in messages: 'end of print statement', ':', 'name' ….
+// How messages call a token: 'end of print statement', ':', 'name' ….
 std::string describe(const Token& token);
 
 }  // namespace hearth::text::jinja

@@ -1,4 +1,4 @@
-// Parses tokens to a tree, by the grammar of Jinja2 3.1.
+// Tokens to a tree, by the grammar of Jinja2 3.1.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace hearth::text::jinja {
 
-// TemplateError (Failure::syntax) with its line, or UnsupportedError that names an unsupported construct of Jinja2 and its line. Names are
-// already resolved.
+// TemplateError (Failure::syntax) with its line, or UnsupportedError that names a construct of Jinja2 that hearth does not have and its
+// line. What the names mean is resolved.
 Tree parse(std::string_view source);
 
 class Parser {
@@ -21,8 +21,8 @@ class Parser {
  private:
   // statements: parser_statements.cpp
   Block statements(std::vector<std::string_view> end_words);
-  Block body(std::vector<std::string_view> end_words);  // after the opening of a tag: its end, then statements
-  Block body_to(std::string_view end_word);             // and consumes the end word
+  Block body(std::vector<std::string_view> end_words);  // behind a tag's opening: its end, then statements
+  Block body_to(std::string_view end_word);             // and takes the end word
   Statement statement();
   Statement set_statement();
   Statement for_statement();
@@ -84,7 +84,7 @@ class Parser {
 
   ExpressionPtr make(int line, Expression::Node node);
 
-  // An unknown filter or test is an error, except inside an `if`, where it is an error only when it is evaluated.
+  // A filter or test that nobody knows is an error, unless it stands inside an `if`, where it is one only when it is reached.
   struct Unknown {
     std::string message;
     int line;

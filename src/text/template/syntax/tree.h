@@ -1,4 +1,4 @@
-// A parsed template. Immutable, shared by any number of renderings.
+// A parsed template. Constant, shared by any number of renderings.
 #pragma once
 
 #include <functional>
@@ -19,21 +19,21 @@ struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 using Expressions = std::vector<ExpressionPtr>;
 
-// The variable of a name: `index` in the frame that is `out` frames further out. resolve.h sets every Place and Scope.
+// Which variable a name means: `index` in the frame that is `out` frames further out. resolve.h fills in every Place and Scope.
 struct Place {
   int out = 0, index = 0;
 };
 
-// The local names of a template, a macro or a block, and their initial values.
+// The names that a template, a macro or a block has for itself, and what they are when it begins.
 struct Scope {
-  enum class Start { given, copied, missing };  // by the caller; from an outer variable; undefined
+  enum class Start { given, copied, missing };  // by whoever begins it; from a variable further out; undefined
   struct Variable {
     int index;
     Start start;
-    Place source;  // of a copied value
+    Place source;  // of what is copied
   };
   std::vector<Variable> variables;
-  int frame_size = 0;  // of the frame that starts with it; 0 if it shares one
+  int frame_size = 0;  // of the frame that begins with it; 0 where it shares one
 };
 
 struct CallArguments {
@@ -49,7 +49,7 @@ struct Name {
   std::string name;
   Place place = {};
 };
-struct NamespaceAttribute {  // only as an assignment target: name.attribute
+struct NamespaceAttribute {  // only as a target: name.attribute
   Name space;
   std::string attribute;
 };
@@ -70,7 +70,7 @@ struct Subscript {
   ExpressionPtr object, key;
 };
 struct SliceOf {
-  ExpressionPtr start, stop, step;  // null if absent
+  ExpressionPtr start, stop, step;  // null where absent
 };
 struct CallOf {
   ExpressionPtr callee;
@@ -79,7 +79,7 @@ struct CallOf {
 struct FilterOf {
   ExpressionPtr input;  // null for the body of the block that is filtered
   std::string name;
-  FilterFunction run;  // null: unknown, which is an error only when it is evaluated
+  FilterFunction run;  // null: unknown, which is an error only where it is evaluated
   CallArguments arguments;
 };
 struct TestOf {
@@ -125,7 +125,7 @@ struct Expression {
   Node node;
 };
 
-// Calls `f` for each direct subexpression of a node.
+// Calls `f` for each expression that a node holds itself.
 void each_inside(const Expression::Node& node, const std::function<void(Expression&)>& f);
 
 struct Statement;
@@ -146,7 +146,7 @@ struct SetBlock {
   Scope scope = {};
 };
 struct For {
-  struct Condition {  // on an element, evaluated in a separate frame
+  struct Condition {  // on an element, asked in a frame of its own
     ExpressionPtr target, test;
     Scope scope = {};
   };
@@ -154,8 +154,8 @@ struct For {
   std::optional<Condition> condition;
   Block body, otherwise;
   bool uses_loop = false;
-  int loop = 0;                            // index of this variable, if it is used
-  Scope scope = {}, otherwise_scope = {};  // with a separate frame if recursive
+  int loop = 0;  // index of this variable, where it is used
+  Scope scope = {}, otherwise_scope = {};
 };
 struct If {
   std::vector<std::pair<ExpressionPtr, Block>> branches;
@@ -169,8 +169,8 @@ struct Macro {
   Name name;  // empty for the body of a call block
   Parameters parameters;
   Block body;
-  bool uses_caller = false, uses_kwargs = false, uses_varargs = false;  // the body uses these names
-  Scope scope = {};  // variables 0, 1 … are the parameters, then caller, kwargs and varargs if they are used
+  bool uses_caller = false;  // the body asks for it
+  Scope scope = {};          // variables 0, 1 … are the parameters, then caller where it is used
 };
 struct CallBlock {
   Macro caller;
@@ -181,12 +181,7 @@ struct FilterBlock {
   Block body;
   Scope scope = {};
 };
-struct With {
-  std::vector<std::pair<ExpressionPtr, ExpressionPtr>> targets;
-  Block body;
-  Scope scope = {};
-};
-struct Generation {  // {% generation %}: marks the text of an assistant
+struct Generation {  // {% generation %}: marks what an assistant said
   Macro body;        // without parameters
 };
 struct Break {};
@@ -201,7 +196,7 @@ struct Statement {
 struct Tree {
   Block body;
   Scope scope;
-  std::vector<std::string> context;  // names that the caller provides: the variables of the outermost frame
+  std::vector<std::string> context;  // names that are asked of the caller: the variables of the outermost frame
 };
 
 }  // namespace hearth::text::jinja

@@ -7,9 +7,9 @@
 
 namespace hearth::text::jinja {
 
-// int(text, base): surrounding blanks, a sign, single underscores between digits, the prefix of the base (base 0: of any). nullopt if
-// Python raises ValueError; Failure::overflow for more than 64 bits.
-std::optional<int64_t> parse_integer(std::string_view text, int64_t base);
+// int(text): blanks around, a sign, single underscores between digits. Nothing where Python raises ValueError; Failure::overflow for more
+// than 64 bits.
+std::optional<int64_t> parse_integer(std::string_view text);
 // float(text): also inf, infinity, nan in any case.
 std::optional<double> parse_real(std::string_view text);
 

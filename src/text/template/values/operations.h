@@ -1,5 +1,5 @@
-// Python's operators on values. Unsupported operands are Failure::type with Python's message; using an undefined value fails with the
-// message of that value.
+// Python's operators on values. What does not fit is Failure::type with Python's message; using an undefined value fails with that
+// value's own message.
 #pragma once
 
 #include <compare>
@@ -34,13 +34,13 @@ List to_list(const Value& value);
 Value attribute(const Value& object, std::string_view name);
 // object[key]: the element, else the attribute, else undefined. A text's elements are its code points.
 Value element(const Value& object, const Value& key);
-// object[start:stop:step] of a text, list, tuple or range; Failure::type for others.
+// object[start:stop:step]: of a text, list, tuple or range; Failure::type for others.
 Value part(const Value& object, const Value& slice);
 Value call(const Value& callee, Arguments& arguments);
 
 // HTML: & < > ' " as character references.
 std::string escape_html(std::string_view text);
-Value escape(const Value& value);  // as Markup; Markup is unchanged
+Value escape(const Value& value);  // as Markup; what is Markup stays
 
 // The code points [start, stop) by Python's slice rules; step ≠ 0.
 struct SliceRange {
@@ -48,7 +48,7 @@ struct SliceRange {
 };
 SliceRange slice_range(const SliceObject& slice, int64_t size);
 
-// `count` code points of a text from code point `start` on.
+// The part of a text from code point `start` on, `count` long.
 std::string_view characters(const Value& text, size_t start, size_t count);
 
 // An index or count: int or bool; else Failure::type "'str' object cannot be interpreted as an integer".

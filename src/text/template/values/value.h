@@ -1,5 +1,5 @@
-// The values of a template: the Python values that templates can create. They are small and cheap to copy; texts and containers are shared
-// and immutable (the sandbox refuses every method that would change them), except for a namespace, an iterator, a loop and a cycler.
+// The values of a template: Python's, as far as templates can make them. Small, copied freely; texts and containers are shared and
+// never change (the sandbox refuses every method that would), except for a namespace, an iterator and a loop.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 namespace hearth::text::jinja {
 
 enum class Kind : uint8_t {
-  undefined,  // a missing name or element: prints nothing, is false, fails when used
+  undefined,  // what a missing name or element is: prints nothing, is false, fails when used
   none,
   boolean,
   integer,   // of 64 bits
-  wide,      // a larger int, as written: can be printed and compared; arithmetic with it is Failure::overflow
+  wide,      // int of more, as it was written: printed, equal to itself; what computes with it is Failure::overflow
   real,      // float
   text,      // str, or Markup where `safe`
   list,      // list
@@ -31,9 +31,9 @@ enum class Kind : uint8_t {
   dict,      // dict
   view,      // dict_keys, dict_values, dict_items
   range,     // range
-  slice,     // the contents of brackets with a colon
-  iterator,  // a generator: can be iterated once
-  function,  // a callable: macro, bound method, global function
+  slice,     // what stands in brackets with a colon
+  iterator,  // a generator: can be gone through once
+  function,  // what can be called: macro, bound method, global function
   space,     // namespace(), the only thing a template can change
   loop,      // the variable `loop`
 };
@@ -42,7 +42,7 @@ class Value;
 using List = std::vector<Value>;
 using Next = std::function<bool(Value&)>;  // the next element, or false at the end
 
-// The allocated part of a value. `depth` is 1 + the greatest depth inside it, at most Limits::nesting.
+// What is allocated for a value. `depth` is 1 + the greatest depth inside: at most Limits::nesting.
 struct Object {
   explicit Object(size_t bytes, int inner_depth = 0);
   virtual ~Object() = default;
@@ -78,7 +78,7 @@ class Value {
   Value(const char* v) : Value(std::string(v)) {}
   Value(Kind kind, std::shared_ptr<Object> object) : kind_(kind), object_(std::move(object)) {}
   static Value none();
-  static Value whole(std::string digits);  // decimal, with a sign if negative: integer or wide
+  static Value whole(std::string digits);  // decimal, with a sign where it is negative: integer or wide
   static Value list(List items);
   static Value tuple(List items);
   static Value dict(Dict items);
@@ -121,20 +121,20 @@ class Value {
   std::shared_ptr<Object> object_;
 };
 
-// The arguments of a function, filter, test or method.
+// What is given to a function, filter, test or method.
 struct Arguments {
   List positional;
   std::vector<std::pair<std::string, Value>> named;
 };
 
-// Keeps the insertion order; a repeated key keeps its position and gets the new value. Keys: none, booleans, numbers, texts and tuples of
-// them; others are Failure::type.
+// Insertion order kept; a key that comes again keeps its place and takes the new value. Keys: none, booleans, numbers, texts and
+// tuples of them; others are Failure::type.
 class Dict {
  public:
   using Entry = std::pair<Value, Value>;
 
   void set(Value key, Value value);
-  const Value* find(const Value& key) const;       // nullptr if absent; Failure::type for an invalid key
+  const Value* find(const Value& key) const;       // null where absent; Failure::type for what cannot be a key
   const Value* named(std::string_view key) const;  // of a text
   const std::vector<Entry>& entries() const { return entries_; }
   size_t size() const { return entries_.size(); }
@@ -162,11 +162,6 @@ struct TextObject : Object {
 struct ListObject : Object {
   explicit ListObject(List list);
   List items;
-};
-
-// The result of groupby: a tuple whose elements are also .grouper and .list.
-struct GroupObject : ListObject {
-  using ListObject::ListObject;
 };
 
 struct DictObject : Object {
@@ -215,18 +210,6 @@ struct SpaceObject : Object {
   explicit SpaceObject(Dict dict) : Object(sizeof *this), entries(std::move(dict)) {}
   void set(const std::string& name, const Value& value);
   Dict entries;
-};
-
-// loop and cycler: objects whose attributes are computed on access.
-struct AttributesObject : Object {
-  using Object::Object;
-  virtual std::string type_name() const = 0;
-  // nullopt if there is none. `self` is the value that holds this object: a bound method keeps it alive.
-  virtual std::optional<Value> attribute(const Value& self, std::string_view name) = 0;
-  virtual std::optional<Value> call(Arguments&) { return {}; }  // nullopt if it is not callable
-  virtual std::string repr() = 0;
-  virtual std::optional<int64_t> size() { return {}; }
-  virtual bool next(Value&) { return false; }
 };
 
 Value make_undefined(std::string message, Failure failure = Failure::undefined);
