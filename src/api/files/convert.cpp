@@ -246,7 +246,7 @@ class Conversion {
   }
 
   // `stem`.safetensors, or its shards and their index.
-  void add_shards(const Place& place, const std::string& stem, std::vector<StoredTensor> tensors) {
+  void add_shards(const CheckpointWriter& writer, const std::string& stem, std::vector<StoredTensor> tensors) {
     set_dtype(tensors);
     std::vector<StoredFile> files;
     for (auto& shard : in_shards(std::move(tensors), uint64_t(request_.max_shard_size)))
@@ -265,7 +265,7 @@ class Conversion {
                Json{{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}.dump(2) + "\n");
   }
 
-  // In the type asked for.
+  // In the requested dtype.
   void set_dtype(std::vector<StoredTensor>& tensors) {
     if (request_.type.empty()) return;
     const auto kept = hearth::set_dtype(tensors, *dtype_named(request_.type), *device_);
