@@ -80,7 +80,7 @@ TEST_F(CheckpointTest, a_broken_index_is_refused) {
   EXPECT_EQ(open_error(), where + "holds a list, expected a JSON object");
   index("{}");
   EXPECT_EQ(message_of<WeightError>([&] { Checkpoint::open(folder.path(), {}); }, folder.path()),
-            where + "'_class_name' is missing, expected a text");
+            where + "'_class_name' is missing, expected a string");
   index(R"({"_class_name": "P", "unet": ["diffusers"]})");
   EXPECT_EQ(open_error(), where + "component 'unet' is [\"diffusers\"], expected [library, class]");
   index(R"({"_class_name": "P", "unet": ["diffusers", null]})");

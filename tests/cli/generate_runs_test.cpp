@@ -113,13 +113,13 @@ TEST_F(GenerateTest, errors_are_one_line) {
 }
 
 TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
-  EXPECT_EQ(not_one_line(draw({"--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(not_one_line(draw({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
-  EXPECT_EQ(draw({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
+  EXPECT_EQ(not_one_line(generate({"--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(not_one_line(generate({"--vae-tiling", "off", "--vae-tile-size", "64"}), 2), "");
+  EXPECT_EQ(generate({"--vae-tiling", "on", "--vae-tile-size", "48"}).err,
             "hearth: generate: tile size is 48 pixels, expected a multiple of 32\n");
-  EXPECT_EQ(draw({"--memory-limit", "3X"}).err,
+  EXPECT_EQ(generate({"--memory-limit", "3X"}).err,
             "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
-  const Ended r = draw({"--vae-tiling", "on", "--vae-tile-size", "32"});
+  const Ended r = generate({"--vae-tiling", "on", "--vae-tile-size", "32"});
   EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels and differs slightly from an untiled decode\n"),
             std::string::npos)
       << r.err;
@@ -173,7 +173,7 @@ TEST_F(GenerateTest, sampler_options_are_checked_and_act) {
   for (const PngText& text : read_png(folder / "a.png").texts)
     if (text.keyword == recipe_keyword) recipe_text = text.text;
   EXPECT_EQ(Json::parse(recipe_text)["sampler_options"], (Json{{"eta", "0.5"}, {"s_noise", "1.01"}}));
-  const Ended wrong = draw({"--sampler", "euler a", "--sampler-opt", "order=2"});
+  const Ended wrong = generate({"--sampler", "euler a", "--sampler-opt", "order=2"});
   EXPECT_NE(wrong.err.find("sampler 'euler_ancestral': option 'order' is unknown, expected one of eta, s_noise"), std::string::npos)
       << wrong.err;
 }

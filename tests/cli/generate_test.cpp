@@ -68,7 +68,7 @@ TEST_F(GenerateTest, debug_prints_tables_and_the_first_operation_that_is_not_fin
   for (const char* part : {"a.png: 64×64, seed 7\n", "GFLOP/s", "mid_block"}) EXPECT_NE(out.find(part), std::string::npos) << out;
   EXPECT_TRUE(generate_json({"--debug", "all"})["runs"][0]["debug"].contains("timing"));
   cli::save_arrays(folder / "huge.safetensors", {{"noise", {.shape = {1, 4, 8, 8}, .values = std::vector<float>(256, 3e38f)}}});
-  EXPECT_NE(draw({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first op)"), std::string::npos);
+  EXPECT_NE(generate({"--noise", "huge.safetensors"}).err.find("(debug \"nan\" finds the first op)"), std::string::npos);
   for (const char* words : {"nan", "shapes,nan", "all"})
     EXPECT_NE(generate({"--noise", "huge.safetensors", "--debug", words}).err.find("is the first op with non-finite values"),
               std::string::npos)
@@ -158,7 +158,7 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
   const Ended r = run({"generate", "--prompt", "x", "--steps", "1", "--weight-cache", "cache"});
   EXPECT_EQ(r.code, 0);
   EXPECT_NE(r.err.find("is ignored and will be rewritten: it is cut off"), std::string::npos) << r.err;
-  EXPECT_EQ(drawn({"--weight-cache", "cache"}), plain);
+  EXPECT_EQ(generated({"--weight-cache", "cache"}), plain);
 }
 
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.
@@ -346,13 +346,13 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
            generate({"--init-image", "start.png", "--outpaint", "1,2"}).code == 2;
   };
   effects["--image-guidance"] = [&] {  // for InstructPix2Pix models: tests/e2e/editing_test.cpp
-    return draw({"--init-image", "start.png", "--image-guidance", "2"})
+    return generate({"--init-image", "start.png", "--image-guidance", "2"})
                    .err.find("image guidance is supported only by instruction editing models") != std::string::npos &&
-           draw({"--image-guidance", "much"}).code == 2;
+           generate({"--image-guidance", "much"}).code == 2;
   };
   effects["--depth-map"] = [&] {  // for depth-to-image models: tests/e2e/editing_xl_test.cpp
-    return draw({"--depth-map", "start.png"}).err.find("this model does not support a depth map") != std::string::npos &&
-           draw({"--depth-map", "no.png"}).code == 1;
+    return generate({"--depth-map", "start.png"}).err.find("this model does not support a depth map") != std::string::npos &&
+           generate({"--depth-map", "no.png"}).code == 1;
   };
   effects["--hires"] = [&] { return generated({"--hires", "1.5"}).width == 96 && generate({"--hires", "0"}).code == 2; };
   effects["--hires-upscaler"] = [&] {

@@ -60,7 +60,7 @@ TEST(Memory, every_mode_generates_the_same_image) {
 }
 
 TEST(Memory, a_limit_changes_the_mode_and_not_the_image) {
-  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const Heavy heavy;
   const Request request{.prompt = "a lighthouse", .width = 48, .height = 32, .steps = 3, .seed = 4};
   const Generation limited = Model::open(heavy.path(), {.memory_limit = 8'000'000'000}).generate(request);
@@ -79,7 +79,7 @@ TEST(Memory, a_limit_changes_the_mode_and_not_the_image) {
 
 // Weights that are loaded later are checked when opening.
 TEST(Memory, non_finite_weights_are_found_before_the_steps) {
-  HEARTH_NEEDS_ITS_OWN_MEMORY_ONLY();
+  HEARTH_SKIP_UNDER_ADDRESS_SANITIZER();
   const auto spoil = [](CheckpointCopy& copy) {
     copy.edit_tensors("vae", [](NamedTensors& tensors) {
       tensors.at("decoder.conv_out.bias").data<uint16_t>()[0] = 0x7e00;  // f16 NaN

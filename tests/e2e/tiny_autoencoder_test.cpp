@@ -132,7 +132,7 @@ TEST_F(TinyAutoencoder, decodes_previews) {
       SCOPED_TRACE(file.string());
       Model m = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32, .memory_limit = limit, .preview_decoder = file});
       std::vector<Image> shown;
-      r.preview = {.every = 4, .show = [&](const std::vector<Image>& images, int64_t, int64_t) { shown.push_back(images.at(0)); }};
+      r.preview = {.every = 4, .show = [&](const std::vector<Image>& previews, int64_t, int64_t) { shown.push_back(previews.at(0)); }};
       const Generation made = m.generate(r);
       EXPECT_EQ(made.images[0].rgb, plain.images[0].rgb);
       ASSERT_EQ(shown.size(), 3u);
@@ -162,11 +162,11 @@ TEST_F(TinyAutoencoder, incompatible_files_are_refused) {
     return complaint_of([&] { Model::open(checkpoint_folder(checkpoint), options); });
   };
   const auto expect = [](const std::string& line, const std::string& part) { EXPECT_NE(line.find(part), std::string::npos) << line; };
-  expect(told({.preview_decoder = checkpoint_folder("pndm")}),
+  expect(refusal({.preview_decoder = checkpoint_folder("pndm")}),
          "the preview decoder is an AutoencoderKL, expected an AutoencoderTiny (TAESD)");
-  expect(told({.preview_decoder = decoder}, "dpmpp"),
+  expect(refusal({.preview_decoder = decoder}, "dpmpp"),
          "decodes latents of 4 channels to images of 3 channels and 8 times the size, expected 6, 3 and 8 as for the model");
-  expect(told({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
+  expect(refusal({.preview_decoder = folder / "nowhere.safetensors"}), "no such file");
   NamedTensors broken = read_all(decoder);
   broken.erase("19.bias");
   broken["20.weight"] = broken.at("19.weight");

@@ -128,7 +128,7 @@ TEST(Settings, invalid_values_are_rejected) {
   EXPECT_EQ(complaint("compat", "forge"), "UsageError: 'forge' is unknown, expected one of diffusers, comfyui, a1111");
   EXPECT_NE(complaint("guidance_method", "apgg").find("; did you mean apg?"), std::string::npos);
   EXPECT_EQ(complaint("hires_steps", "3"), "UsageError: has no effect without --hires");
-  EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' needs the form NAME=VALUE");
+  EXPECT_EQ(complaint("sampler_options", "eta"), "UsageError: 'eta' has no name and value, expected NAME=VALUE");
   EXPECT_EQ(complaint("outpaint", "1,2,3"), "UsageError: '1,2,3' has 3 numbers, expected four: L,T,R,B");
   EXPECT_EQ(complaint("mask_invert", "maybe"), "UsageError: 'maybe' is not a switch value, expected true or false");
   EXPECT_EQ(complaint("clip_skip", "0"), "UsageError: 0 is out of range, expected at least 1");

@@ -47,14 +47,14 @@ TEST(LoadedImage, format_and_orientation) {
                                                        {"quarter.jpg", "baseline, YCbCr 4:1:1"},
                                                        {"progressive.jpg", "progressive, YCbCr 4:2:0"},
                                                        {"rgb.jpg", "baseline, RGB 4:4:4"},
-                                                       {"gray.jpg", "baseline, gray"},
+                                                       {"grey.jpg", "baseline, gray"},
                                                        {"cmyk.jpg", "baseline, CMYK 4:4:4"},
                                                        {"ycck.jpg", "baseline, YCCK 4:4:4"},
                                                        {"arithmetic.jpg", "arithmetic coding, YCbCr 4:2:0"},
                                                        {"arithmetic_progressive.jpg", "progressive, arithmetic coding, YCbCr 4:2:0"},
                                                        {"lossy.webp", "lossy"},
                                                        {"lossless_alpha.webp", "lossless"},
-                                                       {"gray_alpha.png", "8 bits, gray with alpha"},
+                                                       {"grey_alpha.png", "8 bits, gray with alpha"},
                                                        {"palette_alpha.png", "8 bits, palette"}};
   for (const auto& [name, kind] : kinds) EXPECT_EQ(read(name).kind, kind) << name;
   for (int n = 0; n < 10; ++n)

@@ -132,7 +132,7 @@ const char* process_of(const jpeg_decompress_struct& info) {
 std::string kind_of(const jpeg_decompress_struct& info) {
   const auto color = [&]() -> const char* {
     switch (info.jpeg_color_space) {
-      case JCS_GRAYSCALE: return "grey";
+      case JCS_GRAYSCALE: return "gray";
       case JCS_RGB: return "RGB";
       case JCS_YCbCr: return "YCbCr";
       case JCS_CMYK: return "CMYK";

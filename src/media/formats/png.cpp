@@ -134,7 +134,7 @@ void unpack_row(const uint8_t* in, int64_t y, bool transparent, Png& png) {
 std::string kind_of(png_structp png, png_infop info) {
   const auto color = [&]() -> const char* {
     switch (png_get_color_type(png, info)) {
-      case PNG_COLOR_TYPE_GRAY: return "grey";
+      case PNG_COLOR_TYPE_GRAY: return "gray";
       case PNG_COLOR_TYPE_GRAY_ALPHA: return "gray with alpha";
       case PNG_COLOR_TYPE_PALETTE: return "palette";
       case PNG_COLOR_TYPE_RGB: return "RGB";

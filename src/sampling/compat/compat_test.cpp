@@ -364,7 +364,7 @@ TEST(Compat, refuses_what_is_another_programs) {
             "UsageError: noise: an eta noise seed delta is supported only by A1111, expected compat a1111");
   EXPECT_EQ(complaint(Compat::a1111, {.first_image = 1}),
             "UsageError: noise: a batch index is supported only by ComfyUI, expected compat comfyui");
-  EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index -1, expected at least 0");
+  EXPECT_EQ(complaint(Compat::comfyui, {.first_image = -1}), "UsageError: noise: batch index is -1, expected at least 0");
   EXPECT_NE(test::complaint_of([] {
               schedule_of(Compat::comfyui, "euler", "kerras", 4);
             }).find("schedule 'kerras' is unknown, expected one of normal"),

@@ -277,7 +277,7 @@ std::string refusal(std::string_view name, int64_t n, const ScheduleOptions& opt
 TEST(SigmaSchedules, refusals_name_what_is_wrong) {
   EXPECT_EQ(refusal("karras", 0, {}), "steps: got 0, expected at least 1");
   EXPECT_EQ(refusal("simple", 1001, {}), "steps: got 1001, expected at most 1000: simple uses entries of the model's noise table");
-  EXPECT_EQ(refusal("lcm", 51, {}), "schedule lcm: 51 steps, expected at most original_steps = 50");
+  EXPECT_EQ(refusal("lcm", 51, {}), "schedule lcm: got 51 steps, expected at most original_steps = 50");
   EXPECT_EQ(refusal("karras", 5, {{"roh", 5}}), "schedule karras: option 'roh' is unknown, expected one of rho, sigma_min, sigma_max");
   EXPECT_EQ(refusal("simple", 5, {{"rho", 5}}), "schedule simple: option 'rho' is unknown, expected none");
   EXPECT_EQ(refusal("karras", 5, {{"rho", 0}}), "schedule karras: rho is 0, expected 0.1 to 100");

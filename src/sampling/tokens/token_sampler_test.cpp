@@ -247,7 +247,7 @@ TEST(TokenSampler, padded_rows_are_never_chosen) {
   EXPECT_EQ(test::message_of<ShapeError>([&] {
               sampler.next(std::vector<float>{1, 2});
             }),
-            "token sampling: 2 logits, expected one for each of 3 tokens");
+            "token sampling: got 2 logits, expected one for each of 3 tokens");
 }
 
 TEST(TokenSampler, bad_rows_and_impossible_rules_are_one_line) {

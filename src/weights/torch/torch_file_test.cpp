@@ -146,7 +146,7 @@ TEST_F(TorchFileTest, tensors_of_other_kinds_are_named) {
                             {"complex", "has the type torch.ComplexFloatStorage, which is not supported"},
                             {"meta", "is created by torch._utils._rebuild_meta_tensor_no_storage, which is not supported"},
                             {"negated", "is a view by the text 'neg', which is not supported"},
-                            {"quantized", "is created by torch._utils._rebuild_qtensor, which is not supported"},
+                            {"quantised", "is created by torch._utils._rebuild_qtensor, which is not supported"},
                             {"sparse", "is created by torch._utils._rebuild_sparse_tensor, which is not supported"},
                             {"stretched", "repeats its values to 1000000000 elements, more than the file has bytes"},
                             {"subclass", "is a tensor of the class a_library.Subclass, which is not supported"},
