@@ -187,7 +187,7 @@ BACKEND_TEST(OpsGolden, rope) {
     test::supported(device, [&] {
       const Tensor angles = golden.tensor(table + ".table");
       EXPECT_CLOSE(ops::rope(x, angles, RotaryPairs::neighbors), golden.values(table + ".neighbours"), 4e-7);  // observed 4.4e-8
-      EXPECT_CLOSE(ops::rope(x, angles, RotaryPairs::halves), golden.values(table + ".halves"), 4e-7);        // observed 4.1e-8
+      EXPECT_CLOSE(ops::rope(x, angles, RotaryPairs::halves), golden.values(table + ".halves"), 4e-7);         // observed 4.1e-8
     });
 }
 

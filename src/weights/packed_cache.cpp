@@ -95,7 +95,7 @@ void require_cache_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (!fs::is_directory(folder))
-    fail<IoError>("cache: {} is not a folder and cannot be created{}", folder.string(), failed ? ": " + failed.message() : "");
+    fail<IoError>("weight cache: {} is not a folder and cannot be created{}", folder.string(), failed ? ": " + failed.message() : "");
   check_writable(folder / "packed-weights");
 }
 
@@ -116,7 +116,7 @@ PackedCache::PackedCache(const fs::path& folder, std::string key, std::function<
     read();
   } catch (const std::exception& e) {
     entries_.clear();
-    warn_(fmt::format("cache: {} is ignored and will be rewritten: {}", file_.string(), e.what()));
+    warn_(fmt::format("weight cache: {} is ignored and will be rewritten: {}", file_.string(), e.what()));
   }
 }
 
@@ -155,7 +155,7 @@ std::optional<PackedCache::Weight> PackedCache::find(const std::string& name, co
   const Entry& e = found->second;
   const std::byte* const data = mapping_->data() + data_start_ + e.offset;
   if (sum_of(data, e.bytes, threads) != e.sum) {
-    warn_(fmt::format("cache: {} is damaged at the weight '{}', which is packed again", file_.string(), name));
+    warn_(fmt::format("weight cache: {} is damaged at the weight '{}', which is packed again", file_.string(), name));
     return std::nullopt;
   }
   Weight weight{.shape = shape, .kind = kind, .form = e.form, .data = {mapping_, data}, .bytes = e.bytes};
@@ -193,14 +193,14 @@ void PackedCache::finish(ThreadPool& threads) {
   }
   try {
     write_file_unflushed(file_, pieces);
-  } catch (const IoError& e) { warn_(fmt::format("cache: cannot be written: {}", e.what())); }
+  } catch (const IoError& e) { warn_(fmt::format("weight cache: cannot be written: {}", e.what())); }
   changed_ = false;
 }
 
 void require_cache(const fs::path& folder, const Backend& backend) {
   if (folder.empty()) return;
   if (backend.packing().empty())
-    fail<UnsupportedError>("cache: the backend '{}' does not pack weights, so nothing can be cached", backend.name());
+    fail<UnsupportedError>("weight cache: the backend '{}' does not pack weights, so nothing can be cached", backend.name());
   require_cache_folder(folder);
 }
 

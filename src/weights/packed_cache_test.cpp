@@ -197,10 +197,10 @@ TEST_F(PackedCacheTest, hashes_are_remembered_until_the_file_changes) {
 TEST_F(PackedCacheTest, places_that_cannot_be_used_are_named) {
   write_file(root / "file", "x");
   EXPECT_EQ(message_of<IoError>([&] { require_cache_folder(root / "file"); }, root.path()),
-            "cache: FOLDER/file is not a folder and cannot be created: Not a directory");
-  EXPECT_NE(
-      message_of<IoError>([&] { require_cache_folder(root / "file/below"); }, root.path()).find("cache: FOLDER/file/below is not a folder"),
-      std::string::npos);
+            "weight cache: FOLDER/file is not a folder and cannot be created: Not a directory");
+  EXPECT_NE(message_of<IoError>([&] { require_cache_folder(root / "file/below"); }, root.path())
+                .find("weight cache: FOLDER/file/below is not a folder"),
+            std::string::npos);
   EXPECT_THROW(require_cache_folder("/proc/nothing"), IoError);
   const std::vector<fs::path> files{file};
   EXPECT_THROW(open_cache(folder, files, {}, *device, [](const std::string&) {}), UnsupportedError);

@@ -393,7 +393,7 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
            sampled({"--mirostat", "2", "--mirostat-tau", "0.5"});
   };
   effects["--repetition-penalty"] = [&] {
-    return Json(std::vector<int>(golden().at("greedy").at("story").at("penalized").at("tokens"))) ==
+    return Json(std::vector<int>(golden().at("greedy").at("story").at("penalised").at("tokens"))) ==
            json({"--repetition-penalty", "1.3", "--max-tokens", "64", "--ignore-eos"})["tokens"];
   };
   effects["--presence-penalty"] = [&] { return greedy({"--presence-penalty", "5"}) != greedy({}); };

@@ -18,7 +18,7 @@ TEST_F(ConvertTest, converts_to_a_single_file_and_back) {
   const Ended text = run({"convert", "-m", demo, "-o", "one.safetensors", "--layout", "single", "--dtype", "f16"});
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_EQ(text.out.find("one.safetensors: StableDiffusionPipeline, 4711027 parameters in 550 tensors (550 f16), "), 0u) << text.out;
-  EXPECT_NE(text.err.find("hearth: note: no published model has this UNet's geometry"), std::string::npos) << text.err;
+  EXPECT_NE(text.err.find("hearth: note: no published model has this UNet's architecture"), std::string::npos) << text.err;
   const Ended json = run({"convert", "-m", "one.safetensors", "--config", demo, "-o", "folder", "--json"});
   ASSERT_EQ(json.code, 0) << json.err;
   const Json report = Json::parse(json.out);

@@ -156,7 +156,7 @@ TEST_F(GenerateTest, a_run_is_stopped_and_resumed) {
   EXPECT_EQ(stopped.code, 0) << stopped.err;
   EXPECT_NE(image("a.png").rgb, whole.rgb);
   EXPECT_EQ(generated(with({"--resume", "s.safetensors"})).rgb, whole.rgb);
-  EXPECT_NE(generate({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this one {\"eta\":1.0"),
+  EXPECT_NE(generate({"--steps", "5", "--sampler", "dpmpp_2m_sde", "--resume", "s.safetensors"}).err.find("this run has {\"eta\":1.0"),
             std::string::npos);
   EXPECT_NE(generate(with({"--stop-after", "2"})).err.find("--save-latents"), std::string::npos);
   EXPECT_NE(generate(with({"--resume", "s.safetensors", "--batch-count", "2"})).err.find("--batch-count"), std::string::npos);
@@ -273,7 +273,7 @@ TEST_F(GenerateTest, the_memory_limit_is_kept_or_the_run_is_rejected) {
   const Ended refused = at(limit);
   EXPECT_EQ(not_one_line(refused, 2), "");
   std::smatch sizes;  // printed with enough digits to differ
-  ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit is (0\\.\\d+) GB")))
+  ASSERT_TRUE(std::regex_search(refused.err, sizes, std::regex("1 of 768×640 need at least (0\\.\\d+) GB .*limit of (0\\.\\d+) GB")))
       << refused.err;
   EXPECT_GT(std::stod(sizes[1]), std::stod(sizes[2])) << refused.err;
   EXPECT_EQ(refused.err.find("load"), refused.err.find("loaded only while")) << refused.err;  // before anything is loaded

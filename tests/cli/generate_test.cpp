@@ -148,9 +148,10 @@ TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
     return r.err;
   };
-  EXPECT_NE(refused({"--weight-cache", "file"}).find("cache: file is no folder"), std::string::npos);
-  EXPECT_NE(refused({"--weight-cache", "cache", "--device", "reference"}).find("cache: the backend 'reference' does not pack weights"),
-            std::string::npos);
+  EXPECT_NE(refused({"--weight-cache", "file"}).find("weight cache: file is not a folder"), std::string::npos);
+  EXPECT_NE(
+      refused({"--weight-cache", "cache", "--device", "reference"}).find("weight cache: the backend 'reference' does not pack weights"),
+      std::string::npos);
 
   const Pixels plain = generated({"--weight-cache", "cache"});
   for (const auto& entry : fs::directory_iterator(folder / "cache"))

@@ -152,7 +152,7 @@ TEST(Complete, repetition_penalty_counts_prompt_and_completion) {
   for (const auto& [name, c] : language_golden().at("greedy").items()) {
     const Completion made = model.complete(
         {.prompt = c.at("prompt"), .max_tokens = 64, .sampling = {.temperature = 0, .repetition_penalty = 1.3}, .ignore_end = true});
-    EXPECT_EQ(made.tokens, ids_of(c.at("penalized"), "tokens")) << name;
+    EXPECT_EQ(made.tokens, ids_of(c.at("penalised"), "tokens")) << name;
     EXPECT_NE(made.tokens, Ids(c.at("tokens").begin(), c.at("tokens").begin() + 64)) << name;
   }
 }

@@ -34,7 +34,8 @@ TEST(PartialRun, takes_as_many_steps_as_the_program) {
   EXPECT_EQ(taken(Compat::a1111, 10, 1, Steps::all_steps), P(10, 0));
   for (const double strength : {-0.1, 1.1, std::nan("")})
     EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, 10, strength); }).find("expected a number from 0 to 1"), std::string::npos);
-  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is less than one step, expected at least 0.1"), std::string::npos);
+  EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is less than one step, expected at least 0.1"),
+            std::string::npos);
   EXPECT_THROW(part_of_run(Compat::comfyui, 10, 1e-12), UsageError);
   EXPECT_THROW(part_of_run(Compat::hearth, 0, 0.5), UsageError);
 }

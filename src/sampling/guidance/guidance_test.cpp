@@ -192,7 +192,8 @@ TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   EXPECT_EQ(complaint({.scale = std::nan("")}), "UsageError: guidance: scale is nan, expected a finite number");
   EXPECT_EQ(complaint({.lowest = 3, .highest = 2}),
             "UsageError: guidance: interval is 3 to 2, expected two sigmas of 0 or more, the lower first");
-  EXPECT_EQ(complaint({.options = {{"start", 0.5}, {"stop", 0.4}}}), "UsageError: guidance 'cfg': start 0.5 is after stop 0.4, expected start at most stop");
+  EXPECT_EQ(complaint({.options = {{"start", 0.5}, {"stop", 0.4}}}),
+            "UsageError: guidance 'cfg': start 0.5 is after stop 0.4, expected start at most stop");
   EXPECT_EQ(complaint({.options = {{"pag_scale", 1}}}),
             "UsageError: guidance 'cfg': option 'pag_scale' is unknown, expected one of start, stop, space, threshold, threshold_most");
   EXPECT_EQ(complaint({.method = &find_guidance("apg"), .options = {{"momentum", 2}}}),

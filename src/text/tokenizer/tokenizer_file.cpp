@@ -112,7 +112,7 @@ class Receiver : public nlohmann::json_sax<Json> {
   }
   bool parse_error(size_t at, const std::string&, const Json::exception& e) override {
     if (dynamic_cast<const Json::out_of_range*>(&e)) fail<IoError>("{}: holds a number that is too large", where_);
-    fail<IoError>("{}: no valid JSON at line {}", where_, 1 + std::ranges::count(text_.substr(0, at), '\n'));
+    fail<IoError>("{}: invalid JSON at line {}", where_, 1 + std::ranges::count(text_.substr(0, at), '\n'));
   }
 
  private:
