@@ -85,17 +85,17 @@ TEST(BadCheckpoint, components_that_do_not_match) {
   {
     CheckpointCopy copy("pndm");
     set(copy, "text_encoder/config.json", "vocab_size", 723);
-    expect_parts(complaint(copy.path()), {"WeightError", "largest id is 723", "723 rows"});
+    expect_parts(complaint(copy.path()), {"WeightError", "largest id is 723", "723 embedding rows"});
   }
   {
     CheckpointCopy copy("euler");  // 40 positions
     set(copy, "tokenizer/tokenizer_config.json", "model_max_length", 77);
-    expect_parts(complaint(copy.path()), {"WeightError", "77 ids per prompt", "takes 40"});
+    expect_parts(complaint(copy.path()), {"WeightError", "77 ids per prompt", "accepts 40"});
   }
   {
     CheckpointCopy copy("pndm");
     set(copy, "unet/config.json", "cross_attention_dim", 32);
-    expect_parts(complaint(copy.path()), {"WeightError", "width 32", "gives 24"});
+    expect_parts(complaint(copy.path()), {"WeightError", "width 32", "text encoder's 24"});
   }
   {  // Without cross-attention blocks, the UNet's cross_attention_dim does not matter; only its unused tensors are an error.
     CheckpointCopy copy("pndm");
@@ -225,9 +225,9 @@ TEST(BadRequest, one_line_each) {
     change(r);
     return complaint(folder, r);
   };
-  expect_parts(with([](Request& r) { r.width = 513; }), {"UsageError", "width 513", "multiple of 8"});
-  expect_parts(with([](Request& r) { r.height = 777; }), {"UsageError", "height 777", "multiple of 8"});
-  expect_parts(with([](Request& r) { r.width = 0; }), {"UsageError", "width 0"});
+  expect_parts(with([](Request& r) { r.width = 513; }), {"UsageError", "width is 513", "multiple of 8"});
+  expect_parts(with([](Request& r) { r.height = 777; }), {"UsageError", "height is 777", "multiple of 8"});
+  expect_parts(with([](Request& r) { r.width = 0; }), {"UsageError", "width is 0"});
   expect_parts(with([](Request& r) { r.height = -8; }), {"UsageError", "height -8"});
   expect_parts(with([](Request& r) { r.width = int64_t(1) << 40; }), {"UsageError", "at most"});
   expect_parts(with([](Request& r) { r.width = r.height = int64_t(1) << 19; }), {"UsageError", "GB"});

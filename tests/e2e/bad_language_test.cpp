@@ -172,7 +172,7 @@ TEST(BadCompletion, invalid_requests) {
   expect_parts(with([](CompletionRequest& r) { r.sampling.logit_bias = {{512, 1.0F}}; }), {"UsageError", "512"});
   expect_parts(with([](CompletionRequest& r) { r.max_tokens = -1; }), {"UsageError", "max tokens -1"});
   expect_parts(with([](CompletionRequest& r) { r.context = 0; }), {"UsageError", "context 0"});
-  expect_parts(with([](CompletionRequest& r) { r.context = 2; }), {"UsageError", "tokens", "context of 2"});
+  expect_parts(with([](CompletionRequest& r) { r.context = 2; }), {"UsageError", "tokens", "context length of 2"});
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = {{1, 512}}; }), {"UsageError", "token id 512", "vocabulary of 512"});
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = {{-1}}; }), {"UsageError", "token id -1"});
   expect_parts(with([](CompletionRequest& r) { r.prompt_ids = std::vector<int32_t>{}; }), {"UsageError", "no token"});

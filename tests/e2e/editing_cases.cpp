@@ -20,7 +20,7 @@ EditingCases::EditingCases(const std::string& stem)
 Tensor EditingCases::golden(const std::string& name) const { return file->read(name, file->list().at(name).shape, *device); }
 
 Image EditingCases::image(const std::string& kind, int64_t width, int64_t height) const {
-  const Tensor x = golden(fmt::format("{}.{}x{}", kind, width, height));
+  const Tensor x = golden(fmt::format("{}.{}x{}", kind == "image" ? "picture" : kind, width, height));  // the golden file's name for it
   Image image{.width = width, .height = height};
   for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "image" ? 1 : 3, x.data<uint8_t>()[i]);
   return image;

@@ -164,7 +164,7 @@ TEST(Memory, networks_that_do_not_fit_are_refused_before_loading) {
   Model model = Model::open(copy.path(), {.load_when_needed = true});
   EXPECT_NE(refused([&] { model.generate(request); }).find("GB more memory"), std::string::npos);
   Model limited = Model::open(copy.path(), {.memory_limit = 1'000'000'000});
-  EXPECT_NE(refused([&] { limited.generate(request); }).find("the memory limit is 1.00 GB"), std::string::npos);
+  EXPECT_NE(refused([&] { limited.generate(request); }).find("the memory limit of 1.00 GB"), std::string::npos);
 }
 
 TEST(Memory, a_file_that_changes_ends_the_run) {

@@ -60,7 +60,8 @@ struct TinyAutoencoder : testing::Test {
     return golden->read(name, golden->list().at(name).shape, copy.device()).to_vector();
   }
   Image image(const std::string& kind) {
-    const Tensor x = images->read(kind + ".64x64", images->list().at(kind + ".64x64").shape, copy.device());
+    const std::string name = (kind == "image" ? "picture" : kind) + ".64x64";  // the golden file's name for it
+    const Tensor x = images->read(name, images->list().at(name).shape, copy.device());
     Image image{.width = 64, .height = 64, .rgb = {}};
     for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "mask" ? 3 : 1, x.data<uint8_t>()[i]);
     return image;

@@ -246,7 +246,7 @@ TEST(Xl, errors_are_one_line) {
     EXPECT_EQ(complaint(both, [&](Request& r) { r.refiner_start = start; }),
               fmt::format("generate: the refiner's start is {}, expected a number above 0 and below 1", start));
   EXPECT_EQ(complaint(both, [](Request& r) { r.refiner_start = 0.999; }),
-            "generate: the refiner's start 0.999 leaves the refiner none of 3 steps");
+            "generate: the refiner's start 0.999 leaves the refiner none of 3 steps, expected at least one");
   EXPECT_EQ(complaint(both, [](Request& r) { r.stop_after = 1; }), "generate: a run with a refiner does not support stopping and resuming");
   EXPECT_EQ(complaint(both, [](Request& r) { r.sampler = std::string("dpm_adaptive"); }),
             "generate: sampler 'dpm_adaptive' has no steps that a refiner could execute, expected another sampler");
@@ -261,7 +261,7 @@ TEST(Xl, incompatible_checkpoints_are_refused) {
   };
   const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
   has(complaint("unet/config.json", [](Json& c) { c["addition_time_embed_dim"] = 5; }), "takes 50 values of pooled text and sizes");
-  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "needed text_time");
+  has(complaint("unet/config.json", [](Json& c) { c["addition_embed_type"] = nullptr; }), "expected text_time");
   has(complaint("unet/config.json", [](Json& c) { c["in_channels"] = 6; }), "the UNet has 6 input and 4 output channels");
   has(complaint("vae/config.json",
                 [](Json& c) {
@@ -277,9 +277,9 @@ TEST(Xl, incompatible_checkpoints_are_refused) {
                 [](Json& c) {
                   c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 0, 1};
                 }),
-      "'latents_std' has 0, expected numbers above 0");
+      "'latents_std' contains 0, expected values above 0");
   has(complaint("model_index.json", [](Json& c) { c["requires_aesthetics_score"] = true; }), "requires_aesthetics_score");
-  has(complaint("text_encoder_2/config.json", [](Json& c) { c["projection_dim"] = 13; }), "there are 49");
+  has(complaint("text_encoder_2/config.json", [](Json& c) { c["projection_dim"] = 13; }), "expected 49");
 
   CheckpointCopy refiner("xl_refiner");
   refiner.edit_json("vae/config.json", [](Json& c) { c["scaling_factor"] = 0.5; });

@@ -13,9 +13,7 @@ constexpr LanguageGeometry geometries[] = {
 Entry entry() {
   return {
       .name = "qwen2",
-      .summary =
-          "Qwen 2, 2.5 and models of the same architecture: text to text, biases of queries, keys and values"
-          "and values",
+      .summary = "Qwen 2, 2.5 and models of the same architecture: text to text, biases of queries, keys and values",
       .task = decoder_family<read_config>({
           .model_types = {"qwen2"},
           .class_name = "Qwen2ForCausalLM",
