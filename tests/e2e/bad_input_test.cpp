@@ -115,10 +115,10 @@ TEST(BadCheckpoint, components_that_do_not_match) {
     set(copy, "unet/config.json", "in_channels", 5);
     expect_parts(complaint(copy.path()), {"WeightError", "conv_in.weight", "[8, 4, 3, 3]", "[8, 5, 3, 3]"});
     set(copy, "unet/config.json", "in_channels", 6);
-    expect_parts(complaint(copy.path()), {"WeightError", "takes 6", "latents have 4"});
+    expect_parts(complaint(copy.path()), {"WeightError", "6 input", "latents have 4"});
     set(copy, "unet/config.json", "in_channels", 4);
     set(copy, "unet/config.json", "out_channels", 8);
-    expect_parts(complaint(copy.path()), {"WeightError", "gives 8", "latents have 4"});
+    expect_parts(complaint(copy.path()), {"WeightError", "8 output", "latents have 4"});
   }
   for (const char* key : {"in_channels", "out_channels"}) {
     CheckpointCopy copy("pndm");
@@ -228,13 +228,13 @@ TEST(BadRequest, one_line_each) {
   expect_parts(with([](Request& r) { r.width = 513; }), {"UsageError", "width is 513", "multiple of 8"});
   expect_parts(with([](Request& r) { r.height = 777; }), {"UsageError", "height is 777", "multiple of 8"});
   expect_parts(with([](Request& r) { r.width = 0; }), {"UsageError", "width is 0"});
-  expect_parts(with([](Request& r) { r.height = -8; }), {"UsageError", "height -8"});
+  expect_parts(with([](Request& r) { r.height = -8; }), {"UsageError", "height is -8"});
   expect_parts(with([](Request& r) { r.width = int64_t(1) << 40; }), {"UsageError", "at most"});
   expect_parts(with([](Request& r) { r.width = r.height = int64_t(1) << 19; }), {"UsageError", "GB"});
   expect_parts(with([](Request& r) { r.steps = 0; }), {"UsageError", "0"});
   expect_parts(with([](Request& r) { r.steps = -1; }), {"UsageError", "-1"});
-  expect_parts(with([](Request& r) { r.batch_size = 0; }), {"UsageError", "batch of 0"});
-  expect_parts(with([](Request& r) { r.batch_size = (1 << 20) + 1; }), {"UsageError", "batch of 1048577", "1 to 1048576"});
+  expect_parts(with([](Request& r) { r.batch_size = 0; }), {"UsageError", "batch size is 0"});
+  expect_parts(with([](Request& r) { r.batch_size = (1 << 20) + 1; }), {"UsageError", "batch size is 1048577", "1 to 1048576"});
   expect_parts(with([](Request& r) { r.guidance = NAN; }), {"UsageError", "guidance"});
   expect_parts(with([](Request& r) { r.sampler = "eulr"; }), {"UsageError", "eulr", "euler"});
   expect_parts(with([](Request& r) { r.schedule = "karas"; }), {"UsageError", "karas", "karras"});

@@ -188,7 +188,7 @@ TEST_F(Edits, invalid_combinations_are_refused) {
   expect(
       "image_055", [](Request& r) { r.edit.strength = 1.5; }, "strength: got 1.5, expected a number from 0 to 1");
   expect(
-      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "expected 0 to 1");
+      "image_055", [](Request& r) { r.edit.strength = std::nan(""); }, "expected a number from 0 to 1");
   expect(
       "image_055", [](Request& r) { r.edit.strength = 0.05; }, "strength: 0.05 of 10 steps is less than one step, expected at least 0.1");
   expect(
@@ -230,7 +230,7 @@ TEST_F(Edits, invalid_combinations_are_refused) {
       },
       "expected at most");
   expect(
-      "image_055", [](Request& r) { r.width = 60; }, "width 60 does not fit");
+      "image_055", [](Request& r) { r.width = 60; }, "width is 60, expected a multiple of 8 pixels");
   expect(
       "paint9", [](Request& r) { r.edit.mask.reset(); }, "this is an inpainting model, expected --init-image and --mask");
   expect(
