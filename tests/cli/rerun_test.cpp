@@ -224,7 +224,7 @@ TEST_F(RerunTest, unusable_input_images_are_rejected) {
   refused({"--mask", "start.png"}, 2, "a mask without an image");
   refused({"--init-image", "start.png", "--mask", "mask.png"}, 2, "the mask is 32×64, the image 64×64");
   refused({"--init-image", "start.png", "--strength", "1.01"}, 2, "--strength");
-  refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is not one");
+  refused({"--init-image", "start.png", "--strength", "0.1"}, 2, "0.1 of 2 steps is less than one step");
   refused({"--init-image", "start.png", "--outpaint", "1,2,3"}, 2, "expected four");
   refused({"--init-image", "start.png", "--outpaint", "8,0,0,0", "--hires", "2"}, 1, "a second pass cannot be combined with a mask");
   refused({"--hires", "2", "--hires-upscaler", "magic"}, 2, "upscaler 'magic' is unknown");
