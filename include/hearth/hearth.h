@@ -61,7 +61,7 @@ struct OpenOptions {
   // Limit on the memory of the process during a run, in bytes; 0: no limit. A run uses the first mode that fits: all networks in memory;
   // each network only while it computes; the same with the VAE in tiles. UsageError if none fits. Implies load_when_needed.
   int64_t memory_limit = 0;
-  // A second checkpoint, such as the SDXL refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
+  // A second checkpoint, a refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
   std::filesystem::path refiner;
   // A small VAE for previews (AutoencoderTiny: TAESD, TAESDXL): a file with its decoder, alone or with the encoder, in the original or the
   // diffusers layout; or a component's folder.
@@ -90,7 +90,7 @@ struct Embedding {
 
 struct Request {
   std::string prompt;
-  std::optional<std::string> negative_prompt;  // absent: the checkpoint's default: the empty prompt, or zeros (SDXL)
+  std::optional<std::string> negative_prompt;  // absent: the checkpoint's default: the empty prompt, or zeros, as its family has it
   std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: that of a1111 or comfyui, else plain
   std::optional<Emphasis> emphasis;            // for prompts in A1111's syntax; absent: original
   std::vector<Embedding> embeddings;           // for both prompts

@@ -67,7 +67,7 @@ BACKEND_TEST(MockParallel, logits_are_those_of_numpy_however_they_are_fed) {
   for (const size_t step : {1, 2, 4, 7}) EXPECT_TRUE(logits_of(*model, ids, step) == whole) << "pieces of " << step;
 }
 
-class MockParallel : public CommandTest {
+class MockParallelTest : public CommandTest {
  protected:
   MockParallel() { write_checkpoint(folder / "mock"); }
 
@@ -89,7 +89,7 @@ class MockParallel : public CommandTest {
   }
 };
 
-TEST_F(MockParallel, runs_from_a_folder_and_from_the_gguf_file_that_is_made_of_it) {
+TEST_F(MockParallelTest, runs_from_a_folder_and_from_the_gguf_file_that_is_made_of_it) {
   const Ids expected = golden()["greedy"];
   EXPECT_EQ(greedy("mock"), expected);
   EXPECT_EQ(told({"quantize", "-m", "mock", "-o", "mock.gguf", "--type", "f32"}).rfind("mock.gguf: mockparallel, ", 0), 0u);
@@ -102,7 +102,7 @@ TEST_F(MockParallel, runs_from_a_folder_and_from_the_gguf_file_that_is_made_of_i
   EXPECT_NEAR(perplexity("blocks.gguf") / perplexity("mock"), 1, 0.05);
 }
 
-TEST_F(MockParallel, list_inspect_and_bench_know_it) {
+TEST_F(MockParallelTest, list_inspect_and_bench_know_it) {
   EXPECT_NE(told({"list", "models"}).find("mock_parallel"), std::string::npos);
   EXPECT_NE(told({"inspect", "mock"}).find("MockParallelForCausalLM"), std::string::npos);
   EXPECT_NE(told({"bench", "--help"}).find("mock-tiny"), std::string::npos);
@@ -112,7 +112,7 @@ TEST_F(MockParallel, list_inspect_and_bench_know_it) {
   EXPECT_NE(told({"inspect", "kept.gguf"}).find("mockparallel"), std::string::npos);
 }
 
-TEST_F(MockParallel, a_size_that_config_json_lacks_is_named) {
+TEST_F(MockParallelTest, a_size_that_config_json_lacks_is_named) {
   Json config = golden()["config"];
   config.erase("n_embd"), config.erase("n_layer");
   write_file(folder / "mock/config.json", config.dump());
