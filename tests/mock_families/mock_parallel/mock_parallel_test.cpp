@@ -69,7 +69,7 @@ BACKEND_TEST(MockParallel, logits_are_those_of_numpy_however_they_are_fed) {
 
 class MockParallelTest : public CommandTest {
  protected:
-  MockParallel() { write_checkpoint(folder / "mock"); }
+  MockParallelTest() { write_checkpoint(folder / "mock"); }
 
   std::string told(const std::vector<std::string>& arguments) const {
     const Ended ended = run(arguments);
