@@ -20,13 +20,13 @@ if(HEARTH_SANITIZE)
   target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})
 endif()
 
-# Precompiled headers, three sets: what nearly every source includes, with JSON, with GoogleTest. Only headers of the system and of
-# libraries: after an edit of ours just what includes it is compiled again, and tools/check.sh still sees who that is.
+# Three sets of precompiled headers: those that nearly every source includes, the same with JSON, and with GoogleTest. They contain only
+# headers of the system and of libraries, so an edit of our own headers recompiles only their users, and tools/check.sh still finds these.
 set(headers <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream> <functional>
             <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <unordered_map>
             <unordered_set> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 if(HEARTH_SANITIZE)
-  # GCC 12 takes no precompiled headers from another kind of build, and what a sanitizer says should not depend on them.
+  # A sanitizer reports the same code without them, and its builds are rare.
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 function(hearth_precompile name)
@@ -45,7 +45,7 @@ if(HEARTH_BUILD_TESTS)
   hearth_precompile(test_headers HEADERS <nlohmann/json.hpp> <gtest/gtest.h> LIBS nlohmann_json::nlohmann_json GTest::gtest)
 endif()
 
-# A test program: quick to compile rather than quick to run; what it tests keeps its own options.
+# Options of a test program. -O1 saves a third of its build time; the tested code keeps its own level.
 function(hearth_test_program target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_precompile_headers(${target} REUSE_FROM hearth_test_headers)
@@ -89,7 +89,7 @@ function(hearth_library name)
 
   if(HEARTH_BUILD_TESTS AND tests)
     add_executable(hearth_${name}_test ${tests})
-    target_compile_options(hearth_${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # saves a third of the build time; the tested code keeps its own level
+    hearth_test_program(hearth_${name}_test)
     target_link_libraries(hearth_${name}_test PRIVATE hearth_${name} hearth_test_support)
     foreach(dep IN LISTS arg_TEST_DEPS)
       target_link_libraries(hearth_${name}_test PRIVATE hearth_${dep})

@@ -8,6 +8,9 @@
 
 namespace hearth::hub {
 
+// What follows the last '/' of a path.
+inline std::string base(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
 struct RemoteFile {
   std::string path;    // relative, with '/'
   int64_t size = -1;   // bytes; −1: not reported

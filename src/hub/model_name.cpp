@@ -4,6 +4,8 @@
 #include <cctype>
 #include <regex>
 
+#include "hub/listing.h"
+
 namespace hearth::hub {
 namespace {
 
@@ -17,8 +19,6 @@ std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   return text;
 }
-
-std::string base(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 // Repositories also contain projectors and importance matrices with the same quantizations in their names.
 bool is_language_model(const std::string& path) {

@@ -25,8 +25,6 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "" : path.substr(0, slash);
 }
 
-std::string base(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 bool matches_any(const std::string& path, const std::vector<std::string>& globs) {
   return std::ranges::any_of(globs, [&](const std::string& glob) { return ::fnmatch(glob.c_str(), path.c_str(), 0) == 0; });
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ops/check.h"
+#include "ops/in_images.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
 
@@ -27,17 +28,11 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
   require_one_device("linear", x, w, bias, e);
 }
 
-// x or y as [B, rows per image, columns].
-Tensor in_images(const Tensor& x) {
-  const int64_t B = x.rank() > 1 ? x.size(0) : 1, columns = x.size(-1);
-  return x.view({B, x.numel() / columns / B, columns});
-}
-
 Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
   return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), stored_type(x, w, e));
 }
 
-Epilogue in_images(const Epilogue& e) {
+Epilogue flat_epilogue(const Epilogue& e) {
   Epilogue flat = e;
   if (e.residual) flat.residual = in_images(contiguous(e.residual));
   return flat;
@@ -53,7 +48,7 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   const Tensor y = empty_product(x, w, e);
   if (y.numel() == 0) return y;
   Tensor flat_y = in_images(y);
-  x.backend().linear(in_images(contiguous(x)), w, bias, in_images(e), norm, flat_y);
+  x.backend().linear(in_images(contiguous(x)), w, bias, flat_epilogue(e), norm, flat_y);
   return trace.done(y);
 }
 
@@ -68,7 +63,7 @@ void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tenso
     check(x, s.w, s.bias, s.e, {});
     traces.emplace_back("linear", x, s.w, flop_of(x, s.w));
     ys[i] = empty_product(x, s.w, s.e);
-    if (x.numel() > 0) calls.push_back({s.w, s.bias, in_images(s.e), in_images(ys[i])});
+    if (x.numel() > 0) calls.push_back({s.w, s.bias, flat_epilogue(s.e), in_images(ys[i])});
   }
   if (calls.empty()) return;
   x.backend().linears(in_images(contiguous(x)), calls);

@@ -1,17 +1,12 @@
 #include "ops/norm.h"
 
 #include "ops/check.h"
+#include "ops/in_images.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
 
 namespace hearth::ops {
 namespace {
-
-// x as [B, rows per image, C].
-Tensor in_images(const Tensor& x) {
-  const int64_t B = x.rank() > 1 ? x.size(0) : 1, C = x.size(-1);
-  return x.view({B, x.numel() / (B * C), C});
-}
 
 template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, const NormSpec& spec, Norm norm) {
   require_float(op, x);

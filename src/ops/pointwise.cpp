@@ -52,6 +52,11 @@ Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   return trace.done(y);
 }
 
+Tensor affine(const Tensor& x, float factor, float offset) {
+  if (offset == 0) return linear_combination({x}, {factor});
+  return linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
+}
+
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors) {
   if (xs.empty() || xs.size() != factors.size())
     fail<ShapeError>("linear_combination: {} tensors and {} factors, expected at least one tensor and a factor for each", xs.size(),

@@ -47,10 +47,13 @@ Options parse_options(std::string_view owner, std::span<const Option> known, con
     const auto option = std::ranges::find(known, name, &Option::name);
     double value = 0;
     if (option != known.end() && !option->choices.empty()) {
-      const auto choice = std::ranges::find_if(option->choices, [&](std::string_view c) { return folded(c) == folded(text); });
-      if (choice == option->choices.end())
+      const auto place = [&](const std::vector<std::string_view>& names) {
+        return size_t(std::ranges::find_if(names, [&](std::string_view c) { return folded(c) == folded(text); }) - names.begin());
+      };
+      const size_t now = place(option->choices), before = place(option->earlier);
+      if (now == option->choices.size() && before == option->earlier.size())
         fail<UsageError>("{}: {} is '{}', expected one of {}", owner, name, text, fmt::join(option->choices, ", "));
-      value = double(choice - option->choices.begin());
+      value = double(now < option->choices.size() ? now : before);
     } else {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (error != std::errc() || end != text.data() + text.size() || std::isnan(value))

@@ -20,6 +20,7 @@ struct Option {
   double least = 0, most = std::numeric_limits<double>::infinity();
   bool whole = false;                          // an integer
   std::vector<std::string_view> choices = {};  // the names of its values
+  std::vector<std::string_view> earlier = {};  // names that choices had before, in the same order; still accepted
 };
 
 // The value as users write it: a number, or the name of a choice.

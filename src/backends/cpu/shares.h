@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "backends/cpu/whole_units.h"
 #include "core/threads.h"
 
 namespace hearth::cpu {
@@ -49,7 +50,7 @@ template <class F> void for_shares(ThreadPool& pool, const Shares& all, int64_t 
 
 // The same in ranges of `grain` elements (the last may be shorter): f(begin, end).
 template <class F> void for_shares(ThreadPool& pool, int64_t n, int64_t grain, const F& f) {
-  for_shares(pool, Shares(pool, (n + grain - 1) / grain), 1,
+  for_shares(pool, Shares(pool, parts(n, grain)), 1,
              [&](int64_t range, int64_t, InShare) { f(range * grain, std::min(n, (range + 1) * grain)); });
 }
 

@@ -14,11 +14,6 @@ float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }
 int clamped(float x, int low, int high) { return std::clamp(int(rounded(std::clamp(x, float(low), float(high)))), low, high); }
 
 // 1/d, so that each value is multiplied instead of divided; 0 if it overflows f32.
-float inverse(float d) {
-  const float i = 1 / d;
-  return std::isfinite(i) ? i : 0;
-}
-
 template <int run> using Weights = std::array<float, run>;
 
 template <int run> Weights<run> weights(const float* x) {

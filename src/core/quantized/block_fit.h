@@ -3,9 +3,16 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 namespace hearth::blocks {
+
+// 1 / d, or 0 if that is not finite.
+inline float inverse(float d) {
+  const float i = 1 / d;
+  return std::isfinite(i) ? i : 0;
+}
 
 // value = d · scale · code, for runs of `run` values.
 template <int run> struct ScaledFit {

@@ -13,11 +13,6 @@ namespace {
 
 // The types of 32 values, except iq4_nl, follow the reference operation by operation, including its rounding: the bits are the same.
 
-float inverse(float d) {
-  const float i = 1 / d;
-  return std::isfinite(i) ? i : 0;
-}
-
 float extreme(const float* x) {  // the first of the largest magnitude, with its sign
   return *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
 }

@@ -52,8 +52,7 @@ void LatentImageModel::require_room() const {
   const int64_t needed = ledger.use().peak, available = system_available_bytes();
   if (available <= 0 || needed <= available) return;
   const auto [all, had] = in_gigabytes(needed, available);
-  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available, expected to load when needed, which takes less", all,
-                   had);
+  fail<UsageError>("open: the networks need {} GB of memory, {} GB are available; OpenOptions::load_when_needed takes less", all, had);
 }
 
 void LatentImageModel::open_preview(const std::filesystem::path& path) {

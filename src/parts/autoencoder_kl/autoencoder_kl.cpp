@@ -18,12 +18,6 @@ VaeBlock block(const Scope& w, const AutoencoderKlConfig& config, int64_t in, in
   return b;
 }
 
-// factor · x + offset
-Tensor affine(const Tensor& x, float factor, float offset) {
-  if (offset == 0) return ops::linear_combination({x}, {factor});
-  return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
-}
-
 // (x − before[c]) · factor[c] + after[c] of each channel; x [B, H, W, C] f32
 Tensor by_channel(const Tensor& x, std::span<const float> before, std::span<const float> factor, std::span<const float> after) {
   const auto each = [&, n = size_t(x.numel()), C = factor.size()](float* to, const float* from) {
@@ -164,11 +158,11 @@ Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
     for (const float deviation : config.latents_std) factor.push_back(config.scaling_factor / deviation);
     return by_channel(latents.z, config.latents_mean, factor, std::vector<float>(factor.size()));
   }
-  return affine(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
+  return ops::affine(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
 }
 
 RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
-  if (config.latents_std.empty()) return {affine(latents, 1 / config.scaling_factor, config.shift_factor)};
+  if (config.latents_std.empty()) return {ops::affine(latents, 1 / config.scaling_factor, config.shift_factor)};
   std::vector<float> factor;
   for (const float deviation : config.latents_std) factor.push_back(deviation / config.scaling_factor);
   return {by_channel(latents, std::vector<float>(factor.size()), factor, config.latents_mean)};

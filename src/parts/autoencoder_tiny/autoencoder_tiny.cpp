@@ -23,11 +23,6 @@ Tensor limited(const Tensor& z) {
   return on_host(z.shape(), each, z);
 }
 
-// factor · x + offset
-Tensor affine(const Tensor& x, float factor, float offset) {
-  return ops::linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
-}
-
 // The weight of a tile at its pixel i; the first `ramp` pixels overlap the tile before it.
 float own_part(int64_t i, int64_t ramp) { return ramp > 1 ? std::min(1.0f, float(i) / float(ramp - 1)) : 1; }
 
@@ -78,7 +73,7 @@ TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(
 
 Tensor TinyEncoder::operator()(const Tensor& image) const {
   const BlockScope scope(path);
-  Tensor x = affine(image, 0.5f, 0.5f);  // the network works on images of 0 … 1
+  Tensor x = ops::affine(image, 0.5f, 0.5f);  // the network works on images of 0 … 1
   for (const TinyLevel& level : levels) {
     x = level.conv(x);
     for (const TinyBlock& block : level.blocks) x = block(x);
@@ -112,7 +107,7 @@ Tensor TinyDecoder::operator()(const Tensor& z) const {
     for (const TinyBlock& block : level.blocks) x = block(x);
     x = &level == &levels.back() ? level.conv(x) : level.conv.resized(x, upsampling * x.size(1), upsampling * x.size(2));
   }
-  x = affine(x, 2, -1);  // from 0 … 1
+  x = ops::affine(x, 2, -1);  // from 0 … 1
   tap(path, x);
   return x;
 }

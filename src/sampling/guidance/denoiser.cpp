@@ -15,16 +15,16 @@ Denoiser denoiser(GuidedNetwork network, Parameterization prediction, Guidance g
     const Branches asked = branches(g, level, *memory, unconditional);
     Tensor input = network_input(x, level, prediction);
     if (asked.count() > 1) input = ops::repeat_batch(input, asked.count());
-    const Tensor answer = ops::cast(network(input, network_time(level, prediction), asked), DType::f32);
-    if (answer.shape() != input.shape())
-      fail<ShapeError>("denoiser: the network returned shape {} for an input of shape {}", answer.shape(), input.shape());
+    const Tensor output = ops::cast(network(input, network_time(level, prediction), asked), DType::f32);
+    if (output.shape() != input.shape())
+      fail<ShapeError>("denoiser: the network returned shape {} for an input of shape {}", output.shape(), input.shape());
     const int64_t B = x.size(0), prompt = asked.negative ? B : 0;
-    const Predictions answers{.negative = asked.negative ? answer.slice(0, 0, B) : Tensor(),
-                              .prompt = answer.slice(0, prompt, prompt + B),
-                              .perturbed = asked.perturbed ? answer.slice(0, prompt + B, prompt + 2 * B) : Tensor(),
-                              .imageless = asked.imageless ? answer.slice(0, input.size(0) - B, input.size(0)) : Tensor()};
-    const Tensor x0 = guided_x0(g, x, answers, level, prediction, *memory);
-    return {x0, unconditional == Unconditional::needed ? x0_of(x, answers.negative, level, prediction) : Tensor()};
+    const Predictions predictions{.negative = asked.negative ? output.slice(0, 0, B) : Tensor(),
+                                  .prompt = output.slice(0, prompt, prompt + B),
+                                  .perturbed = asked.perturbed ? output.slice(0, prompt + B, prompt + 2 * B) : Tensor(),
+                                  .imageless = asked.imageless ? output.slice(0, input.size(0) - B, input.size(0)) : Tensor()};
+    const Tensor x0 = guided_x0(g, x, predictions, level, prediction, *memory);
+    return {x0, unconditional == Unconditional::needed ? x0_of(x, predictions.negative, level, prediction) : Tensor()};
   };
 }
 

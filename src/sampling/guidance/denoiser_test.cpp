@@ -128,7 +128,7 @@ HOST_TEST(Denoiser, the_unconditional_estimate_comes_whatever_the_guidance) {
 }
 
 // G-05: a network that outputs 16 bits changes x̂₀ only by its own rounding; the arithmetic around it stays f32.
-HOST_TEST(Denoiser, answers_in_16_bits_are_widened) {
+HOST_TEST(Denoiser, predictions_in_16_bits_are_widened) {
   const Tensor x = named(device, "x"), eps = named(device, "eps");
   const Level level = Level::exploding(14.6146, 999);
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -141,7 +141,7 @@ HOST_TEST(Denoiser, answers_in_16_bits_are_widened) {
   }
 }
 
-HOST_TEST(Denoiser, an_answer_of_another_shape_is_refused) {
+HOST_TEST(Denoiser, a_prediction_of_another_shape_is_refused) {
   const Denoiser denoise = make_denoiser([](const Tensor& in, float) { return in.slice(3, 0, 2); }, Prediction::sample, 1);
   EXPECT_THROW(denoise(named(device, "x"), levels[0]), ShapeError);
 }

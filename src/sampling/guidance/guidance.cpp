@@ -13,9 +13,13 @@
 namespace hearth::sampling {
 namespace {
 
-enum Space { answer, x0, v };
-const Option spaces{
-    .name = "space", .summary = "space in which predictions are combined", .most = 2, .whole = true, .choices = {"answer", "x0", "v"}};
+enum Space { predicted, x0, v };
+const Option spaces{.name = "space",
+                    .summary = "space in which predictions are combined",
+                    .most = 2,
+                    .whole = true,
+                    .choices = {"prediction", "x0", "v"},
+                    .earlier = {"answer"}};
 
 // The options that every method has.
 const std::vector<Option>& common() {
@@ -137,7 +141,7 @@ bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory)
 
 // Converts a prediction to the space in which it is combined with others, and back.
 Tensor into(Space space, const Tensor& x, const Tensor& given, const Level& level, Parameterization prediction) {
-  if (!given || space == answer) return given;
+  if (!given || space == predicted) return given;
   const Tensor estimate = x0_of(x, given, level, prediction);
   return space == x0 ? estimate : network_output(x, estimate, level, Prediction::v);
 }
@@ -188,15 +192,15 @@ Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& m
           .imageless = g.image_scale && by_prompt};
 }
 
-Tensor guided_x0(const Guidance& g, const Tensor& x, const Predictions& answers, const Level& level, Parameterization prediction,
+Tensor guided_x0(const Guidance& g, const Tensor& x, const Predictions& predictions, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory) {
   Tensor estimate;
-  if (!inside(g, level, memory) || (!answers.negative && !answers.perturbed) || (g.image_scale && !answers.imageless)) {
-    estimate = x0_of(x, answers.prompt, level, prediction);
+  if (!inside(g, level, memory) || (!predictions.negative && !predictions.perturbed) || (g.image_scale && !predictions.imageless)) {
+    estimate = x0_of(x, predictions.prompt, level, prediction);
   } else {
     const auto space = Space(int(g.options.at("space")));
-    const Predictions a{into(space, x, answers.negative, level, prediction), into(space, x, answers.prompt, level, prediction),
-                        into(space, x, answers.perturbed, level, prediction), into(space, x, answers.imageless, level, prediction)};
+    const Predictions a{into(space, x, predictions.negative, level, prediction), into(space, x, predictions.prompt, level, prediction),
+                        into(space, x, predictions.perturbed, level, prediction), into(space, x, predictions.imageless, level, prediction)};
     Tensor y = a.imageless ? dual(a.imageless, a.negative, a.prompt, *g.image_scale, g.scale)
                            : g.method->combine(a, {g.scale, g.options, level, memory});
     if (g.rescale > 0) y = rescaled(y, a.prompt, g.rescale);

@@ -84,7 +84,7 @@ struct Guidance {
 
 // Options that all methods have, besides their own:
 //   start, stop       guidance is applied from step ⌊start·n⌋ on and before step ⌊stop·n⌋ (0 and 1)
-//   space             how predictions are combined: as the network outputs them, as x̂₀, or as v (answer)
+//   space             how predictions are combined: as the network outputs them, as x̂₀, or as v (prediction)
 //   threshold         dynamic thresholding of x̂₀ at this quantile; 0: none (0)
 //   threshold_most    its largest divisor (1)
 // Returns a Guidance with all options filled in. UsageError for an option that the method lacks or that is out of range, a scale that is
@@ -97,7 +97,7 @@ inline bool uses_guidance(const Guidance& g) { return g.any_scale ? g.scale != 1
 
 // The branches to evaluate at a level, and the x̂₀ that their predictions give. `guidance` as resolve() returns it.
 Branches branches(const Guidance& guidance, const Level& level, const GuidanceMemory& memory, Unconditional unconditional);
-Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Predictions& answers, const Level& level, Parameterization prediction,
+Tensor guided_x0(const Guidance& guidance, const Tensor& x, const Predictions& predictions, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory);
 
 }  // namespace hearth::sampling

@@ -21,7 +21,7 @@ struct Case {
   Tensor prompt = of("prompt"), negative = of("negative"), other = of("other");
 };
 
-HOST_TEST(GuidanceFormulas, two_answers_are_put_together_as_in_diffusers) {
+HOST_TEST(GuidanceFormulas, two_predictions_are_combined_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 2e-6;  // observed 3.4e-7 (tcfg, whose reference uses an SVD in f32), 1.3e-7 the others
   EXPECT_CLOSE(classifier_free(c.negative, c.prompt, 7.5), c.wanted(R"(cfg|{"scale": 7.5})"), limit);
@@ -46,7 +46,7 @@ HOST_TEST(GuidanceFormulas, the_projected_difference_goes_on_with_its_momentum) 
   }
 }
 
-HOST_TEST(GuidanceFormulas, a_third_answer_is_left_behind_as_in_diffusers) {
+HOST_TEST(GuidanceFormulas, a_third_prediction_is_combined_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 6e-7;  // observed 6.9e-8
   EXPECT_CLOSE(away_from(classifier_free(c.negative, c.prompt, 5), c.prompt, c.other, 3), c.wanted(R"(pag|{"scale": 5, "pag_scale": 3})"),

@@ -57,7 +57,7 @@ HOST_TEST(Guidance, each_method_equals_the_reference_step_by_step) {
 }
 
 // ComfyUI's RescaleCFG: v, for every prediction type.
-HOST_TEST(Guidance, answers_can_be_put_together_as_v) {
+HOST_TEST(Guidance, predictions_can_be_combined_as_v) {
   const Fixture f(device);
   const Level level = Level::exploding(2.3, 500);
   Guidance g{.scale = 5, .options = {{"space", 2}}, .rescale = 0.7};
@@ -203,6 +203,8 @@ TEST(GuidanceOptions, that_do_not_fit_are_refused) {
   };
   EXPECT_EQ(parsed({{"eta", "-0.5"}, {"from", "Prompt"}, {"space", "v"}}).at("from"), 1);
   EXPECT_EQ(parsed({{"eta", "-0.5"}}).at("eta"), -0.5);
+  EXPECT_EQ(parsed({{"space", "answer"}}).at("space"), parsed({{"space", "prediction"}}).at("space"));  // its name before 0.2
+  EXPECT_NE(parsed({{"space", "answer"}}).at("space"), parsed({{"space", "x0"}}).at("space"));
   EXPECT_EQ(parsed({{"eta", "-0.5"}}).at("norm_threshold"), 15);
   EXPECT_EQ(test::complaint_of([&] {
               parsed({{"from", "nothing"}});

@@ -5,6 +5,7 @@
 #include "backends/cpu/attention/attention_keys.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/bf16.h"
+#include "backends/cpu/whole_units.h"
 
 // The counterpart of attention.cpp for bf16 factors. Rows are queries: the tiles yield a block of 32 queries × 32 keys, the softmax
 // runs along each row in f32, and its weights, rounded to bf16, are the left side of the second product.
@@ -12,8 +13,6 @@ namespace hearth::cpu {
 namespace {
 
 constexpr int64_t key_block = 256;  // keys between two rescalings of the running sums
-
-int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // One group of heads: k as the right side of the first product [panel of 32 keys][depth / 2][32][2], v of the second
 // [panel of Dv][keys / 2][columns][2].

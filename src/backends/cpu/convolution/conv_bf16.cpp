@@ -4,13 +4,12 @@
 #include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/bf16.h"
+#include "backends/cpu/whole_units.h"
 
 // Convolutions with bf16 factors. The rows of x under a strip of output rows are rounded to bf16, padded at their edges, and then
 // multiplied in place: for 16 neighboring outputs, the addresses of each tap are equidistant.
 namespace hearth::cpu {
 namespace {
-
-int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // Output rows y0 … y1 of frames u0 … u1, counted over all images; if there are several frames, all rows.
 struct Strip {

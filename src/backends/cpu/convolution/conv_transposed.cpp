@@ -4,6 +4,7 @@
 #include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/product.h"
+#include "backends/cpu/whole_units.h"
 
 // Transposed convolutions: one product of every position of x with the kernel, after which each position of y gathers the taps that fall
 // on it, in the order of the taps. The outermost axis is split so that the products stay in cache.
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int64_t strip_bytes = int64_t(16) << 20;  // products of a strip
 
-int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 int64_t rounded_up(int64_t n, int64_t unit) { return n > 0 ? parts(n, unit) : -(-n / unit); }
 
 // The position of x that axis `i` of output position `out` reads for tap t; −1 for none.

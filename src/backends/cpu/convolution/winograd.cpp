@@ -3,6 +3,7 @@
 #include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/product.h"
+#include "backends/cpu/whole_units.h"
 
 // 3×3 convolutions of stride 1, also over several frames, by F(4×4, 3×3): a quarter of the multiplications. A patch of 6×6 pixels is
 // transformed to 36 points; for each point, patches and channels form an ordinary product; 36 sums are transformed to 4×4 outputs. Weights
@@ -17,8 +18,6 @@ constexpr int64_t patches_bytes = int64_t(16) << 20;  // transformed patches of 
 constexpr int64_t group_columns = 64;                 // columns of the output per piece of work
 constexpr int64_t line = 16;   // floats added to strides, so that they are not multiples of a page and fall into different cache sets
 constexpr int64_t strip = 64;  // channels whose weights are widened at a time
-
-int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 }  // namespace
 

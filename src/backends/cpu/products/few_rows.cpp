@@ -6,6 +6,7 @@
 #include "backends/cpu/products/product.h"
 #include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
+#include "backends/cpu/whole_units.h"
 
 // One row of x, or a few, with weights held in place: every token that a language model generates. Each weight is read once from
 // memory, which takes most of the time. So several products of the same x are one piece of work: a range of it is the same fraction of the
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int64_t range_bytes = 96 << 10;  // bytes of weights per range, approximately
 constexpr int64_t share_of_x = 1024;       // values that are converted to integers at a time
-
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // Rows of x in the form that products with a type's integers expect (integers.h).
 class IntegerRows {

@@ -3,14 +3,9 @@
 #include "backends/cpu/convolution/windows.h"
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/bf16.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
-namespace {
-
-int64_t padded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
-}  // namespace
-
 Bf16Depth::Bf16Depth(int64_t taps, int64_t in, int64_t unit) : gathered(taps > 1 && in < few_channels) {
   channels = gathered ? in : padded(in, unit);
   total = padded(taps * channels, unit);

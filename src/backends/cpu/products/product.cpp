@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
 namespace {
@@ -17,13 +18,12 @@ struct Blocking {
 };
 
 Blocking blocking(int64_t rows, const PackedWeight& w, int64_t tile_rows, int64_t threads) {
-  const int64_t depth = std::min(w.k, product_chunk), tiles = (rows + tile_rows - 1) / tile_rows;
+  const int64_t depth = std::min(w.k, product_chunk), tiles = parts(rows, tile_rows);
   int64_t panels = std::max<int64_t>(1, right_block / (depth * w.panel)), height = most_tiles;
-  const auto blocks = [](int64_t n, int64_t size) { return (n + size - 1) / size; };
-  const auto pieces = [&] { return blocks(tiles, height) * blocks(w.panels(), panels); };
+  const auto pieces = [&] { return parts(tiles, height) * parts(w.panels(), panels); };
   while (pieces() < 6 * threads && panels > 2) panels = (panels + 1) / 2;
   while (pieces() < 6 * threads && height > 4) height = (height + 1) / 2;
-  return {blocks(tiles, height), blocks(w.panels(), panels)};
+  return {parts(tiles, height), parts(w.panels(), panels)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/bf16.h"
+#include "backends/cpu/whole_units.h"
 #include "core/memory.h"
 
 namespace hearth::cpu {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr int64_t right_panels = 6;  // per piece of work: a chunk of k of them stays in L2 while rows of the left side are multiplied
 constexpr int64_t most_blocks = 8;   // of rows
-
-int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/product.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr int64_t chunk = dot_chunk;  // of k
 constexpr int64_t piece = 512;        // of a chunk: a few rows of w and a tile of x stay in L1 together
 constexpr int64_t most_width = 8;     // dot_columns, rounded up
-
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // x in tiles of rows: [piece][tile][k / lanes][tile rows][lanes]
 struct LeftTiles {

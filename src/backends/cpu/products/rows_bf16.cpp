@@ -4,14 +4,13 @@
 #include "backends/cpu/products/bf16.h"
 #include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
 namespace {
 
 constexpr int64_t chunk = bf16_chunk;  // of k, whole blocks of every type: it stays in L1 or L2, for a panel of w, while x is multiplied
 constexpr int64_t most_rows = 512;     // rows of x per pairing of w
-
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 }  // namespace
 

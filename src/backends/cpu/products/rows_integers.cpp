@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/products/product.h"
 #include "backends/cpu/products/rows.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr int64_t chunk = 512;      // of k: a panel of codes stays in L1
 constexpr int64_t most_rows = 256;  // rows of x per piece of work: one chunk of them is in L2
 constexpr int64_t most_panels = 4;  // per piece of work
-
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // x as integers, in tiles of rows: q [chunk][tile][k / 2][tile rows][2], d and s [chunk][tile][k / unit][tile rows]
 struct IntegerTiles {

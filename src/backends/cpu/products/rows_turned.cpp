@@ -4,6 +4,7 @@
 #include "backends/cpu/products/product.h"
 #include "backends/cpu/products/rows.h"
 #include "backends/cpu/shares.h"
+#include "backends/cpu/whole_units.h"
 
 namespace hearth::cpu {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr int64_t chunk = dot_chunk;    // of k
 constexpr int64_t most_rows = 512;      // rows of x per transposition of w
 constexpr int64_t most_of_x = 4 << 20;  // bytes of x that each panel of w is multiplied with: they stay in L3
-
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // Rows of x in tiles of heights as equal as possible: [chunk][tile][k][tile rows], k in runs (kernels.h).
 struct TurnedLeft {
