@@ -52,7 +52,7 @@ Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   return trace.done(y);
 }
 
-Tensor affine(const Tensor& x, float factor, float offset) {
+Tensor scaled(const Tensor& x, float factor, float offset) {
   if (offset == 0) return linear_combination({x}, {factor});
   return linear_combination({x, Tensor::filled(x.backend(), x.shape(), 1)}, {factor, offset});
 }

@@ -14,7 +14,7 @@ Tensor multiply(const Tensor& a, const Tensor& b);  // elementwise; equal shapes
 // dense; either may be undefined. → the shape and dtype of x. ShapeError for other shapes.
 Tensor affine(const Tensor& x, const Tensor& scale, const Tensor& shift);
 // x·factor + offset, as linear_combination computes it. Errors of linear_combination.
-Tensor affine(const Tensor& x, float factor, float offset);
+Tensor scaled(const Tensor& x, float factor, float offset);
 // Σ factorᵢ · xᵢ, added in the given order. ShapeError unless all have one shape and dtype, and there is at least one.
 Tensor linear_combination(std::span<const Tensor> xs, std::span<const float> factors);
 inline Tensor linear_combination(std::initializer_list<Tensor> xs, std::initializer_list<float> factors) {

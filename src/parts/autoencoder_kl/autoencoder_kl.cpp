@@ -158,11 +158,11 @@ Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
     for (const float deviation : config.latents_std) factor.push_back(config.scaling_factor / deviation);
     return by_channel(latents.z, config.latents_mean, factor, std::vector<float>(factor.size()));
   }
-  return ops::affine(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
+  return ops::scaled(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
 }
 
 RawLatents AutoencoderKl::from_model(const Tensor& latents) const {
-  if (config.latents_std.empty()) return {ops::affine(latents, 1 / config.scaling_factor, config.shift_factor)};
+  if (config.latents_std.empty()) return {ops::scaled(latents, 1 / config.scaling_factor, config.shift_factor)};
   std::vector<float> factor;
   for (const float deviation : config.latents_std) factor.push_back(deviation / config.scaling_factor);
   return {by_channel(latents, std::vector<float>(factor.size()), factor, config.latents_mean)};

@@ -73,7 +73,7 @@ TinyEncoder::TinyEncoder(const Scope& w, const AutoencoderTinyConfig& c) : path(
 
 Tensor TinyEncoder::operator()(const Tensor& image) const {
   const BlockScope scope(path);
-  Tensor x = ops::affine(image, 0.5f, 0.5f);  // the network works on images of 0 … 1
+  Tensor x = ops::scaled(image, 0.5f, 0.5f);  // the network works on images of 0 … 1
   for (const TinyLevel& level : levels) {
     x = level.conv(x);
     for (const TinyBlock& block : level.blocks) x = block(x);
@@ -107,7 +107,7 @@ Tensor TinyDecoder::operator()(const Tensor& z) const {
     for (const TinyBlock& block : level.blocks) x = block(x);
     x = &level == &levels.back() ? level.conv(x) : level.conv.resized(x, upsampling * x.size(1), upsampling * x.size(2));
   }
-  x = ops::affine(x, 2, -1);  // from 0 … 1
+  x = ops::scaled(x, 2, -1);  // from 0 … 1
   tap(path, x);
   return x;
 }
