@@ -17,8 +17,8 @@ enum class ComponentRole { denoiser, autoencoder, text_encoder };
 
 // A component that a model of this build can have.
 struct ComponentInfo {
-  std::string name;    // in model_index.json: "text_encoder_2"
-  std::string spoken;  // "second text encoder"
+  std::string name;   // in model_index.json: "text_encoder_2"
+  std::string label;  // "second text encoder"
   // The command's flags that replace the component, set its precision and choose its device: "--text-encoder-2"; all text encoders share
   // "--text-encoder-precision" and "--text-encoder-device".
   std::string flag, precision_flag, device_flag;

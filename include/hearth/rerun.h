@@ -14,7 +14,7 @@ struct Rerun {
   std::string model;                          // the checkpoint's name in the metadata; may be empty
   std::map<std::string, std::string> hashes;  // component → SHA-256 of its weights, or its first digits
   std::map<std::string, std::string> images;  // flags in `arguments` that name an image → SHA-256 of its pixels and size, if recorded
-  std::vector<std::string> not_honored;       // metadata that `arguments` does not reproduce, one line each
+  std::vector<std::string> not_reproduced;    // metadata that `arguments` does not reproduce, one line each
 };
 
 // Exact for hearth's own metadata; for A1111's `parameters` and ComfyUI's graph (`prompt`) as far as they describe the run. IoError if the

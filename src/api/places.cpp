@@ -15,7 +15,7 @@ std::vector<ComponentInfo> list_components() {
   for (const Slot* slot : slots_of(models::image_files())) {
     const std::string flag = flag_of(slot->name), precise = slot->role == ComponentRole::text_encoder ? "--text-encoder" : flag;
     all.push_back({.name = std::string(slot->name),
-                   .spoken = std::string(slot->spoken),
+                   .label = std::string(slot->label),
                    .flag = flag,
                    .precision_flag = precise + "-precision",
                    .device_flag = precise + "-device",

@@ -85,7 +85,7 @@ void run_rerun(std::span<const std::string> arguments) {
   const auto has = [&](const char* flag) {
     return std::ranges::any_of(given, [&](const std::string& word) { return is_flag(word) && long_name(word) == flag; });
   };
-  for (const std::string& what : made.not_honored) log_warning("not reproduced: " + what);
+  for (const std::string& what : made.not_reproduced) log_warning("not reproduced: " + what);
   for (const auto& [flag, sum] : made.images) {
     const auto at = std::ranges::find(all, flag);
     if (at == all.end() || has(flag.c_str()) || at + 1 == all.end()) continue;

@@ -51,12 +51,12 @@ std::vector<std::string> ldm_leftovers() {
 }
 
 std::vector<Prediction> ldm_predictions() {
-  return {{.type = "v_prediction", .stated = {"v", "v_prediction"}, .marker = "v_pred", .spoken = "v-prediction"},
+  return {{.type = "v_prediction", .stated = {"v", "v_prediction"}, .marker = "v_pred", .label = "v-prediction"},
           {.type = "epsilon", .stated = {"epsilon"}}};
 }
 
 std::vector<SchedulerMarker> ldm_markers() {
-  return {{.tensor = "ztsnr", .key = "rescale_betas_zero_snr", .value = "true", .spoken = "zero terminal SNR"},
+  return {{.tensor = "ztsnr", .key = "rescale_betas_zero_snr", .value = "true", .label = "zero terminal SNR"},
           {.tensor = "edm_vpred.sigma_min", .key = "sigma_min"},
           {.tensor = "edm_vpred.sigma_max", .key = "sigma_max"}};
 }

@@ -5,9 +5,9 @@
 
 namespace hearth::models::slots {
 
-inline constexpr Slot unet{.name = "unet", .spoken = "UNet", .role = ComponentRole::denoiser};
-inline constexpr Slot vae{.name = "vae", .spoken = "VAE", .role = ComponentRole::autoencoder};
-inline constexpr Slot text_encoder{.name = "text_encoder", .spoken = "text encoder", .role = ComponentRole::text_encoder};
-inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .spoken = "second text encoder", .role = ComponentRole::text_encoder};
+inline constexpr Slot unet{.name = "unet", .label = "UNet", .role = ComponentRole::denoiser};
+inline constexpr Slot vae{.name = "vae", .label = "VAE", .role = ComponentRole::autoencoder};
+inline constexpr Slot text_encoder{.name = "text_encoder", .label = "text encoder", .role = ComponentRole::text_encoder};
+inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .label = "second text encoder", .role = ComponentRole::text_encoder};
 
 }  // namespace hearth::models::slots

@@ -128,12 +128,12 @@ void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
       return slot && slot->role == part->slots[0]->role && is_one_of(part->component.network->classes, c.class_name);
     };
     if (const auto place = first(same_role); place != components_.end()) given_[place->name] = std::move(part->component);
-    else notes_.push_back(fmt::format("the file's {} is not used: {} has none", part->slots[0]->spoken, pipeline_class_));
+    else notes_.push_back(fmt::format("the file's {} is not used: {} has none", part->slots[0]->label, pipeline_class_));
   }
 }
 
 void Checkpoint::take_component(const std::string& name, GivenComponent given) {
-  if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, spoken_name(name));
+  if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, label_of(name));
   given_.insert_or_assign(name, std::move(given));
 }
 
@@ -162,7 +162,7 @@ std::vector<std::string> Checkpoint::lacking() const {
 }
 
 void Checkpoint::refuse_absent(std::string_view name) const {
-  fail<WeightError>("{}: holds no {}, only {}: give one with {}", root_.string(), spoken_name(name), contents_, flag_of(name));
+  fail<WeightError>("{}: holds no {}, only {}: give one with {}", root_.string(), label_of(name), contents_, flag_of(name));
 }
 
 std::string Checkpoint::shown(const fs::path& file) const {

@@ -57,7 +57,7 @@ class Checkpoint {
   std::filesystem::path folder(std::string_view name) const;  // IoError if it does not exist
   // A component's folder, or its equivalent in a file, for messages.
   std::string place_of(std::string_view name) const { return (configs_of(name) / component(name).name).string(); }
-  std::string spoken_name(std::string_view name) const { return hearth::spoken_name(families_, name); }
+  std::string label_of(std::string_view name) const { return hearth::label_of(families_, name); }
   bool is_there(std::string_view name) const;  // whether its folder, or the equivalent in a file, exists
   // A text file of a component (of a tokenizer: vocab.json …); nullopt if it does not exist. Files that the configurations of a single file
   // omit are the built-in ones (Vocabulary). IoError if the file cannot be read, or if neither the configurations given for a single file

@@ -210,7 +210,7 @@ class Conversion {
       const auto tensors = checkpoint_.tensors(place.slot->name, request_.variant);
       if (configurations_with({*place.network, *place.slot, *tensors}, families_).empty())
         report_.notes.push_back(
-            fmt::format("no published model has this {}'s architecture: opening the file requires --config", place.slot->spoken));
+            fmt::format("no published model has this {}'s architecture: opening the file requires --config", place.slot->label));
     }
   }
 
@@ -237,7 +237,7 @@ class Conversion {
     for (const auto& [name, info] : source->list())
       if (!is_usual(name) && !to_original(name, known)) unknown.push_back("'" + name + "'");
     if (!unknown.empty())
-      fail<WeightError>("{}: {} unknown tensors of the {}: {}", source->describe(), unknown.size(), checkpoint_.spoken_name(c.name),
+      fail<WeightError>("{}: {} unknown tensors of the {}: {}", source->describe(), unknown.size(), checkpoint_.label_of(c.name),
                         shortened_list(unknown));
   }
 

@@ -76,7 +76,7 @@ struct Verdict {
 std::string headline_of(const Checkpoint& checkpoint) {
   std::string text = checkpoint.published_name().empty() ? checkpoint.pipeline_class() : checkpoint.published_name();
   for (const std::string& name : checkpoint.lacking())
-    text += fmt::format(", no {}: give one with {}", checkpoint.spoken_name(name), flag_of(name));
+    text += fmt::format(", no {}: give one with {}", checkpoint.label_of(name), flag_of(name));
   return text;
 }
 

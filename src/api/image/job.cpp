@@ -9,7 +9,7 @@
 #include "api/image/array.h"
 #include "api/image/prompts.h"
 #include "api/image/run_state.h"
-#include "api/image/told.h"
+#include "api/image/used_request.h"
 #include "api/run_scope.h"
 #include "api/settings/setting.h"
 #include "core/error.h"

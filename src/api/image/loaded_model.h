@@ -22,7 +22,7 @@ struct LoadedModel {
 // A run, as described by the report and the images' metadata.
 struct Run {
   const Request& requested;
-  Request used;  // told.h
+  Request used;  // used_request.h
   const models::ResolvedImage& resolved;
   const models::MemoryPlan& plan;
   const std::vector<models::ComponentReport>& components;  // as loaded

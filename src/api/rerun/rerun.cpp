@@ -26,7 +26,7 @@ void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
     const bool of_image = flags.contains(flag + std::string(sum));
     if (flag.ends_with(sum)) r.images["--" + flag.substr(0, flag.size() - sum.size())] = text;
     else if (!text.empty()) add_flag(r, flag, text);
-    else if (of_image) r.not_honored.push_back(fmt::format("the image of --{0}: its file is not recorded; add --{0} FILE", flag));
+    else if (of_image) r.not_reproduced.push_back(fmt::format("the image of --{0}: its file is not recorded; add --{0} FILE", flag));
     else r.arguments.push_back("--" + flag);
   }
 }
@@ -38,7 +38,7 @@ Rerun rerun_of_recipe(const Json& recipe) {
   recipe.at("model").at("hashes").get_to(r.hashes);
   for (const Row& row : rows()) add_setting(row, recipe, r);
   if (recipe.contains("flags")) add_flags(recipe.at("flags"), r);
-  if (recipe.at("noise") != "seed") r.not_honored.push_back("the initial noise: its file is not recorded; add --noise FILE");
+  if (recipe.at("noise") != "seed") r.not_reproduced.push_back("the initial noise: its file is not recorded; add --noise FILE");
   return r;
 }
 

@@ -43,7 +43,7 @@ class Graph {
     if (const std::string from = source(id, name); !from.empty()) {
       for (const char* slot : {"value", "text", "string", "seed", "noise_seed"})
         if (const Json* held = input(from, slot); held && !held->is_array()) return used(from), written(*held);
-      r_.not_honored.push_back(
+      r_.not_reproduced.push_back(
           fmt::format("{} of node {} ({}), which comes from node {} ({})", name, id, class_of(id), from, class_of(from)));
       return {};
     }
@@ -55,7 +55,7 @@ class Graph {
   void used(const std::string& id) { used_.insert(id); }
   void report_unused() {
     for (const auto& [id, node] : nodes_.items())
-      if (!used_.contains(id)) r_.not_honored.push_back(fmt::format("node {}: {}", id, class_of(id)));
+      if (!used_.contains(id)) r_.not_reproduced.push_back(fmt::format("node {}: {}", id, class_of(id)));
   }
 
  private:
@@ -82,7 +82,7 @@ void follow_clip(Graph& g, Rerun& r, std::string id) {
 void add_prompt(Graph& g, Rerun& r, const std::string& sampler, const char* side, const char* flag, bool clip) {
   const std::string id = g.source(sampler, side);
   if (g.class_of(id) != "CLIPTextEncode") {
-    if (!id.empty()) r.not_honored.push_back(fmt::format("the {} prompt from node {} ({})", side, id, g.class_of(id)));
+    if (!id.empty()) r.not_reproduced.push_back(fmt::format("the {} prompt from node {} ({})", side, id, g.class_of(id)));
     if (std::string_view(flag) == "prompt") add_flag(r, flag, "");
     return;
   }
@@ -110,7 +110,7 @@ void add_start(Graph& g, Rerun& r, const std::string& sampler, const std::string
     if (!denoise.empty()) add_flag(r, "strength", denoise);
     return;
   }
-  r.not_honored.push_back(fmt::format("the initial latents from node {} ({})", id, kind));
+  r.not_reproduced.push_back(fmt::format("the initial latents from node {} ({})", id, kind));
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ Rerun rerun_of_graph(const std::string& text) {
   add_start(g, r, sampler, advanced ? "" : g.text(sampler, "denoise"));
   if (advanced)
     for (const char* name : {"add_noise", "start_at_step", "end_at_step", "return_with_leftover_noise"})
-      if (const std::string value = g.text(sampler, name); !value.empty()) r.not_honored.push_back(fmt::format("{} {}", name, value));
+      if (const std::string value = g.text(sampler, name); !value.empty()) r.not_reproduced.push_back(fmt::format("{} {}", name, value));
   if (const std::string loader = g.find({"CheckpointLoaderSimple", "CheckpointLoader"}); !loader.empty()) {
     g.used(loader);
     r.model = g.text(loader, "ckpt_name");

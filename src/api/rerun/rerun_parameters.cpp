@@ -49,18 +49,18 @@ void add_sampler(Settings& s, bool ours) {
     if (!known->schedule.empty()) schedule = known->schedule;
     else if (!type && !ours && sampler.schedule != "default" && sampler.name != "restart") schedule = "normal";
   } else if (name) {
-    s.r.not_honored.push_back(fmt::format("Sampler: {}, which hearth does not support", *name));
+    s.r.not_reproduced.push_back(fmt::format("Sampler: {}, which hearth does not support", *name));
   }
   if (schedule.empty()) return;
   if (const std::string canonical = schedule_named(schedule); !canonical.empty()) add_flag(s.r, "schedule", canonical);
-  else s.r.not_honored.push_back(fmt::format("Schedule type: {}, which hearth does not support", schedule));
+  else s.r.not_reproduced.push_back(fmt::format("Schedule type: {}, which hearth does not support", schedule));
 }
 
 void add_size(Settings& s) {
   const std::string* size = s.take("Size");
   if (!size) return;
   const size_t x = size->find('x');
-  if (x == size->npos) return s.r.not_honored.push_back(fmt::format("Size: {}", *size));
+  if (x == size->npos) return s.r.not_reproduced.push_back(fmt::format("Size: {}", *size));
   add_flag(s.r, "width", size->substr(0, x));
   add_flag(s.r, "height", size->substr(x + 1));
 }
@@ -79,11 +79,11 @@ void add_editing(Settings& s) {
                                                      "nearest",        "bilinear",
                                                      "bicubic",        "lanczos"};
     if (std::ranges::find(known, flag) != known.end()) add_flag(s.r, "hires-upscaler", flag);
-    else s.r.not_honored.push_back(fmt::format("Hires upscaler: {}, which hearth does not support", *name));
+    else s.r.not_reproduced.push_back(fmt::format("Hires upscaler: {}, which hearth does not support", *name));
   }
   if (const std::string* strength = s.take("Denoising strength")) {
     add_flag(s.r, hires ? "hires-strength" : "strength", *strength);
-    if (!hires) s.r.not_honored.push_back("the initial image: it is not recorded; add --init-image FILE");
+    if (!hires) s.r.not_reproduced.push_back("the initial image: it is not recorded; add --init-image FILE");
   }
   s.pass("Image CFG scale", "image-guidance");
   const bool masked = s.parameters.find("Mask blur") || s.parameters.find("Inpaint area");
@@ -95,7 +95,7 @@ void add_editing(Settings& s) {
     std::ranges::replace(name, ' ', '-');
     add_flag(s.r, "inpaint-fill", name);
   }
-  if (masked) s.r.not_honored.push_back("the mask: it is not recorded; add --mask FILE");
+  if (masked) s.r.not_reproduced.push_back("the mask: it is not recorded; add --mask FILE");
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ Rerun rerun_of_parameters(const Parameters& p) {
   add_flag(r, "prompt", p.prompt);
   if (!p.negative_prompt.empty()) add_flag(r, "negative-prompt", p.negative_prompt);
   if (p.prompt.find("<lora:") != p.prompt.npos || p.prompt.find("<hypernet:") != p.prompt.npos)
-    r.not_honored.push_back("<lora:…> and <hypernet:…> in the prompt, which hearth parses as text");
+    r.not_reproduced.push_back("<lora:…> and <hypernet:…> in the prompt, which hearth parses as text");
   s.pass("Steps", "steps");
   add_sampler(s, ours);
   s.pass("CFG scale", "cfg-scale");
@@ -128,13 +128,13 @@ Rerun rerun_of_parameters(const Parameters& p) {
   const bool cpu = rng && *rng == "CPU", nv = rng && *rng == "NV";
   if (!ours || nv) add_flag(r, "compat", "a1111");
   if (!ours && cpu) add_flag(r, "rng", "cpu");
-  if (!ours && !cpu && !nv) r.not_honored.push_back(fmt::format("RNG: {}; hearth draws its noise as NV", rng ? *rng : "GPU"));
+  if (!ours && !cpu && !nv) r.not_reproduced.push_back(fmt::format("RNG: {}; hearth draws its noise as NV", rng ? *rng : "GPU"));
   if (const std::string* discards = s.take("Discard penultimate sigma"); discards && *discards == "True")
     r.arguments.push_back("--discard-penultimate");
   if (const std::string* model = s.take("Model")) r.model = *model;
   if (const std::string* hash = s.take("Model hash"); hash && ours) r.hashes["unet"] = *hash;  // A1111 hashes the whole file
   for (const auto& [name, value] : p.settings)
-    if (!s.taken.contains(name)) r.not_honored.push_back(fmt::format("{}: {}", name, value));
+    if (!s.taken.contains(name)) r.not_reproduced.push_back(fmt::format("{}: {}", name, value));
   return r;
 }
 

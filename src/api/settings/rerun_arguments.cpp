@@ -29,12 +29,12 @@ void rerun_unless_default(const Row& row, const Json& stored, const Json& recipe
 
 void rerun_embeddings(const Row& row, const Json& stored, const Json&, Rerun& r) {
   for (const std::string& name : typed(row, stored))
-    r.not_honored.push_back(fmt::format("the embedding '{0}': its file is not stored; add --embedding {0}=FILE", name));
+    r.not_reproduced.push_back(fmt::format("the embedding '{0}': its file is not stored; add --embedding {0}=FILE", name));
 }
 
 void rerun_refiner(const Row&, const Json& stored, const Json& recipe, Rerun& r) {
-  r.not_honored.push_back(fmt::format("the refiner '{}': its folder is not stored; add --refiner PATH --refiner-start {}",
-                                      recipe.at("refiner").at("name").get<std::string>(), stored.get<double>()));
+  r.not_reproduced.push_back(fmt::format("the refiner '{}': its folder is not stored; add --refiner PATH --refiner-start {}",
+                                         recipe.at("refiner").at("name").get<std::string>(), stored.get<double>()));
 }
 
 void rerun_steps(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
@@ -59,8 +59,8 @@ void rerun_batch_size(const Row& row, const Json& stored, const Json& recipe, Re
   if (!shared_generator(recipe)) return;
   const auto size = stored.get<int64_t>();
   rerun_always(row, stored, recipe, r);
-  r.not_honored.push_back(fmt::format("a single image: it was number {1} of a batch of {0}, which is generated whole", size,
-                                      recipe.at("batch_index").get<int64_t>() % size + 1));
+  r.not_reproduced.push_back(fmt::format("a single image: it was number {1} of a batch of {0}, which is generated whole", size,
+                                         recipe.at("batch_index").get<int64_t>() % size + 1));
 }
 
 void rerun_batch_index(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {

@@ -83,12 +83,12 @@ void Run::encode() {
   const auto start = Clock::now();
   for (size_t m = 0; m < members.size(); ++m) {
     prompts.push_back(p.stages[m].prompts->encode(networks.of(m), host));
-    Backend& asked_there = device_of({.role = Role::denoiser, .member = m});
+    Backend& denoiser_device = device_of({.role = Role::denoiser, .member = m});
     for (EncodedPrompt& prompt : prompts.back()) {
       for (const EncodedCondition& condition : prompt.conditions)
         for (const EncodedEntry& entry : condition.entries)
           for (const auto& [name, x] : entry.given.tensors) require_finite(x, "text_encoder", "its " + name, result);
-      prompt = moved(std::move(prompt), asked_there);
+      prompt = moved(std::move(prompt), denoiser_device);
     }
   }
   result.encode_seconds = seconds_since(start);

@@ -106,7 +106,7 @@ TEST(TinyVaeConfig, published_config_asks_for_exactly_the_published_tensors) {
 TEST(TinyVaeConfig, defaults_are_the_reference_s) { expect_reference_defaults<AutoencoderTinyConfig>(__FILE__); }
 
 // For every key of the reference's config, its effect is proven above, or it is rejected here by name.
-TEST(TinyVaeConfig, every_key_is_honored_or_refused) {
+TEST(TinyVaeConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const TinyCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

@@ -68,7 +68,7 @@ TEST(ClipConfig, published_config_asks_for_exactly_the_published_tensors) {
 
 // For every key that transformers writes, its effect is proven above, it is rejected here by name, or it belongs to generating
 // text, training and storage.
-TEST(ClipConfig, every_key_is_honored_or_refused) {
+TEST(ClipConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ClipCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

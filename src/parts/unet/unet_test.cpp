@@ -120,7 +120,7 @@ TEST(UnetConfig, published_configs_ask_for_exactly_the_published_tensors) {
 }
 
 // For every key of the reference's config, its effect is proven above, or it is rejected here by name.
-TEST(UnetConfig, every_key_is_honored_or_refused) {
+TEST(UnetConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const UnetCase c("perturbed", *device);
   const std::vector<std::pair<std::string, nlohmann::json>> refused{

@@ -90,7 +90,7 @@ struct Ignorable {
   const char* key;
   Json harmless;  // in addition to null
 };
-const std::vector<Ignorable>& not_honored() {
+const std::vector<Ignorable>& unsupported() {
   static const std::vector<Ignorable> keys{{"num_beams", 1},
                                            {"num_beam_groups", 1},
                                            {"diversity_penalty", 0.0},
@@ -144,11 +144,11 @@ constexpr const char* no_effect[] = {"transformers_version",
                                      "chat_format",
                                      "trust_remote_code"};
 
-constexpr const char* honored[] = {"do_sample",       "temperature",           "top_k",         "top_p",          "min_p",
-                                   "typical_p",       "epsilon_cutoff",        "eta_cutoff",    "min_length",     "repetition_penalty",
-                                   "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "bad_words_ids",  "no_repeat_ngram_size",
-                                   "eos_token_id",    "bos_token_id",          "pad_token_id",  "max_new_tokens", "max_length",
-                                   "min_new_tokens",  "stop_strings"};
+constexpr const char* supported[] = {"do_sample",       "temperature",           "top_k",         "top_p",          "min_p",
+                                     "typical_p",       "epsilon_cutoff",        "eta_cutoff",    "min_length",     "repetition_penalty",
+                                     "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "bad_words_ids",  "no_repeat_ngram_size",
+                                     "eos_token_id",    "bos_token_id",          "pad_token_id",  "max_new_tokens", "max_length",
+                                     "min_new_tokens",  "stop_strings"};
 
 std::vector<std::string> warnings_of(const Config& c) {
   std::vector<std::string> lines;
@@ -156,8 +156,8 @@ std::vector<std::string> warnings_of(const Config& c) {
     return std::find(std::begin(names), std::end(names), key) != std::end(names);
   };
   for (const std::string& key : c.keys()) {
-    if (key.starts_with('_') || !c.has(key) || is_one_of(no_effect, key) || is_one_of(honored, key)) continue;
-    const auto& ignorable = not_honored();
+    if (key.starts_with('_') || !c.has(key) || is_one_of(no_effect, key) || is_one_of(supported, key)) continue;
+    const auto& ignorable = unsupported();
     const auto known = std::find_if(ignorable.begin(), ignorable.end(), [&](const Ignorable& i) { return key == i.key; });
     if (known != ignorable.end() && value_of(c, key.c_str()) == known->harmless) continue;
     lines.push_back(one_line(fmt::format("{}: '{}' {} is ignored", c.where(), key, c.dump(key))));

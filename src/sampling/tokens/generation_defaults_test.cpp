@@ -66,7 +66,7 @@ TEST(GenerationDefaults, rules_for_tokens) {
   EXPECT_EQ(p.sequence_bias[3].tokens, (Ids{10, 9}));
 }
 
-TEST(GenerationDefaults, what_is_not_honored_is_named) {
+TEST(GenerationDefaults, ignored_keys_are_named) {
   EXPECT_EQ(read(R"({"num_beams": 4, "guidance_scale": 1.5, "frobnicate": [1], "forced_bos_token_id": 3})").warnings,
             (std::vector<std::string>{"g.json: 'forced_bos_token_id' 3 is ignored", "g.json: 'frobnicate' [1] is ignored",
                                       "g.json: 'guidance_scale' 1.5 is ignored", "g.json: 'num_beams' 4 is ignored"}));

@@ -60,7 +60,7 @@ void read_marker(const SchedulerMarker& marker, const TensorSource& file, const 
   } else {
     chosen.patch[std::string(marker.key)] = marker.value;
   }
-  if (!marker.spoken.empty()) chosen.changes.emplace_back(marker.spoken);
+  if (!marker.label.empty()) chosen.changes.emplace_back(marker.label);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ std::optional<Chosen> choose_configuration(const Deciding& denoiser, const Tenso
   Chosen chosen{.configuration = taken.configuration};
   if (prediction && !agrees(taken)) {
     chosen.patch["prediction_type"] = Json(prediction->type).dump();
-    if (!prediction->spoken.empty()) chosen.changes.emplace_back(prediction->spoken);
+    if (!prediction->label.empty()) chosen.changes.emplace_back(prediction->label);
   }
   for (const SchedulerMarker& marker : taken.configuration.family->markers) read_marker(marker, file, tensors, chosen);
   return chosen;

@@ -67,7 +67,7 @@ GivenComponent open_given(const fs::path& path, std::string_view component, std:
   const std::vector<Section> sections = find_sections(tensors, families, source->describe());
   const Section* section = choose(sections, component, families);
   if (!section)
-    fail<WeightError>("{}: holds no {}, only {}", source->describe(), spoken_name(families, component),
+    fail<WeightError>("{}: holds no {}, only {}", source->describe(), label_of(families, component),
                       contents_of(tensors, sections, families));
   const nlohmann::json json = config.empty() ? nlohmann::json() : load_json(config);
   GivenComponent given = given_by(std::move(source), *section, {.config = &json});

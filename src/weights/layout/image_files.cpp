@@ -33,9 +33,9 @@ const Slot* slot_of(std::span<const KnownFamily> families, std::string_view name
   return found == all.end() ? nullptr : *found;
 }
 
-std::string spoken_name(std::span<const KnownFamily> families, std::string_view component) {
+std::string label_of(std::span<const KnownFamily> families, std::string_view component) {
   const Slot* slot = slot_of(families, component);
-  return std::string(slot ? slot->spoken : component);
+  return std::string(slot ? slot->label : component);
 }
 
 std::string flag_of(std::string_view component) {

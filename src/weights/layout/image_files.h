@@ -12,8 +12,8 @@ namespace hearth {
 
 // The role of a network in a model. Families that have a slot of the same name share one Slot.
 struct Slot {
-  std::string_view name;    // in model_index.json: "text_encoder_2"
-  std::string_view spoken;  // "second text encoder"
+  std::string_view name;   // in model_index.json: "text_encoder_2"
+  std::string_view label;  // "second text encoder"
   ComponentRole role = ComponentRole::denoiser;
 };
 
@@ -37,14 +37,14 @@ struct Prediction {
   std::string_view type;                 // prediction_type in the scheduler's file: "v_prediction"
   std::vector<std::string_view> stated;  // modelspec.prediction_type in the metadata; the first one is written: "v"
   std::string_view marker = {};          // a tensor whose presence indicates it: "v_pred"
-  std::string_view spoken = {};          // in messages, if it differs from the configuration: "v-prediction"
+  std::string_view label = {};           // in messages, if it differs from the configuration: "v-prediction"
 };
 
 // A tensor of a single file that sets a key of the scheduler's file.
 struct SchedulerMarker {
   std::string_view tensor, key;
-  std::string_view value = {};   // as JSON; empty: the tensor's only element
-  std::string_view spoken = {};  // "zero terminal SNR"
+  std::string_view value = {};  // as JSON; empty: the tensor's only element
+  std::string_view label = {};  // "zero terminal SNR"
 };
 
 // The files of a tokenizer that configurations omit, because all models have the same: assets/FOLDER/FILE, unless the configuration has the
@@ -88,7 +88,7 @@ std::vector<Signature> signatures_of(std::span<const KnownFamily> families);
 const NetworkFiles* network_of(std::span<const KnownFamily> families, std::string_view class_name);
 const Slot* slot_of(std::span<const KnownFamily> families, std::string_view name);
 // A component's name in messages, "second text encoder"; `component` itself if no family has it.
-std::string spoken_name(std::span<const KnownFamily> families, std::string_view component);
+std::string label_of(std::span<const KnownFamily> families, std::string_view component);
 std::string flag_of(std::string_view component);  // "--text-encoder-2"
 
 }  // namespace hearth

@@ -81,7 +81,7 @@ const Section* denoiser_of(std::span<const Section> sections) {
 
 std::string contents_of(const TensorList& tensors, std::span<const Section> sections, std::span<const KnownFamily> families) {
   std::vector<std::string> names;
-  for (const Section& s : sections) names.emplace_back(s.slot().spoken);
+  for (const Section& s : sections) names.emplace_back(s.slot().label);
   if (names.empty())
     for (const Recognized& r : recognize(tensors, signatures_of(families))) names.push_back(r.what);
   return names.empty() ? "no network that hearth recognizes" : fmt::format("{}", fmt::join(names, ", "));

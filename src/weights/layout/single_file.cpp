@@ -27,7 +27,7 @@ const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleF
 std::pair<std::string, std::string> denoisers_in_words(std::span<const KnownFamily> families) {
   std::vector<std::string> names, flags;
   for (const Slot* slot : slots_of(families))
-    if (slot->role == ComponentRole::denoiser) names.emplace_back(slot->spoken), flags.push_back(flag_of(slot->name));
+    if (slot->role == ComponentRole::denoiser) names.emplace_back(slot->label), flags.push_back(flag_of(slot->name));
   return {fmt::format("{}", fmt::join(names, " or ")), fmt::format("{}", fmt::join(flags, " or "))};
 }
 
@@ -61,13 +61,13 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
     fail<WeightError>("{}: holds no {}, only {}: give one with {}", path.string(), names, file.contents, flags);
   }
   const Slot& slot = given ? *slot_of(options.families, given->first) : own->slot();
-  if (options.averaged && !own) fail<WeightError>("{}: holds no {} whose averaged weights could be used", path.string(), slot.spoken);
+  if (options.averaged && !own) fail<WeightError>("{}: holds no {} whose averaged weights could be used", path.string(), slot.label);
   const std::shared_ptr<TensorSource> denoiser = given ? given->second.tensors : open_section(source, *own, {.averaged = options.averaged});
   const Deciding deciding{given ? *given->second.network : *own->network, slot, *denoiser};
 
   file.chosen = choose_configuration(deciding, *source, metadata, options.families);
   if (options.config.empty() && !file.chosen)
-    fail<UnsupportedError>("{}: its {} ({}) matches no built-in configuration; give one with --config DIR", path.string(), slot.spoken,
+    fail<UnsupportedError>("{}: its {} ({}) matches no built-in configuration; give one with --config DIR", path.string(), slot.label,
                            deciding.network.geometry(denoiser->list()).description);
   for (const KnownFamily& family : options.families)
     if (file.chosen ? family.files == file.chosen->configuration.family

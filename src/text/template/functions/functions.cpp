@@ -77,7 +77,7 @@ std::string format_time(const std::string& format, LocalTime local) {
   timegm(&time);  // works out the days of week and year
   time.tm_hour = given.tm_hour;
   time.tm_isdst = -1;
-  c_format += ' ';  // so that an empty result is told from one that did not fit
+  c_format += ' ';  // so that an empty result is distinguishable from one that did not fit
   std::string out(64 * c_format.size() + 1024, '\0');
   const size_t size = std::strftime(out.data(), out.size(), c_format.c_str(), &time);
   if (size == 0) refuse(Failure::value, "strftime_now: the format {} gives a text that is too long", repr_text(format));

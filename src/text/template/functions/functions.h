@@ -27,8 +27,8 @@ struct LocalTime {
   int microseconds = 0;
 };
 
-// range, dict, namespace, raise_exception, strftime_now. Each namespace made is told to `keep`, which lets the rendering
-// break circles at its end.
+// range, dict, namespace, raise_exception, strftime_now. Each new namespace is passed to `keep`, so that the rendering can
+// break reference cycles at its end.
 Dict global_functions(std::function<LocalTime()> now, std::function<void(std::shared_ptr<SpaceObject>)> keep);
 
 }  // namespace hearth::text::jinja

@@ -1,4 +1,4 @@
-#include "api/image/told.h"
+#include "api/image/used_request.h"
 
 namespace hearth::api {
 namespace {
