@@ -94,7 +94,7 @@ struct Request {
   std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: that of a1111 or comfyui, else plain
   std::optional<Emphasis> emphasis;            // for prompts in A1111's syntax; absent: original
   std::vector<Embedding> embeddings;           // for both prompts
-  std::optional<int64_t> width, height;        // pixels, multiples of the VAE's factor (8); default: the checkpoint's native size
+  std::optional<int64_t> width, height;        // pixels, multiples of the model's unit (8 or 16); default: its native size
   OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
   std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8
   int64_t steps = 50;

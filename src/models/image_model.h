@@ -122,7 +122,8 @@ class ImageModel {
   virtual std::vector<std::string> notes() const = 0;  // ignored parts of the checkpoint, one line each
   virtual std::string scheduler() const = 0;           // the checkpoint's own, "PNDMScheduler"
 
-  virtual int64_t factor() const = 0;  // pixels per latent pixel, each way
+  virtual int64_t factor() const = 0;     // pixels per latent pixel, each way
+  virtual int64_t side_unit() const = 0;  // sides of images are multiples of it, in pixels
 
   // UsageError for an invalid size, step count, batch, sampler, schedule or option; nothing is computed.
   virtual std::unique_ptr<ImageJob> prepare(const ImageTask& task) = 0;

@@ -81,7 +81,7 @@ Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m)
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   seeds = seeds_of(request);
-  canvas = api::prepare_canvas(request, model.pipeline->factor());
+  canvas = api::prepare_canvas(request, model.pipeline->side_unit());
   models::ImageTask task = task_of(request, seeds, canvas, model.device->host());
   task.common_levels = common_levels;
   job = model.pipeline->prepare(task);

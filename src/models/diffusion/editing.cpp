@@ -91,7 +91,9 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
   p.strength = strength;
   p.part = sampling::part_of_run(task.request.compat, task.request.steps, strength,
-                                 edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
+                                 edit.all_steps          ? sampling::Steps::all_steps
+                                 : model.rounds_calls_up ? sampling::Steps::by_program_rounded_up
+                                                         : sampling::Steps::by_program);
   p.from_noise = !peers && masked && strength == 1;
   p.keeps = masked && (beside != Beside::mask_and_image || peers);
   if (p.keeps && sampler.ends_itself && !peers)

@@ -41,12 +41,18 @@ struct Facts {
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
   std::vector<std::string> notes;                // ignored or changed parts of the checkpoint, one line each
 
+  int64_t patch = 1;                 // latent pixels that the denoiser reads as one, each way
+  std::optional<int64_t> most_side;  // in pixels, if the denoiser cannot work on larger images
+  bool rounds_calls_up = false;      // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
+
   Beside beside = Beside::nothing;
   bool image_beside_is_scaled = false;                 // the input image is scaled like the latents
   bool embeds_guidance = false;                        // the network receives the guidance scale instead of being called twice
   Strengths strengths = {}, reference_strengths = {};  // the second: of the reference's pipelines, for compat = diffusers
   // A1111's names of published step tables that select other tables for this family: {"ays", "ays_sdxl"}.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
+
+  int64_t side_unit() const { return codec.factor * patch; }  // sides of images are multiples of it, in pixels
 };
 
 // Parsed prompts: everything that does not need the text encoders' weights.

@@ -14,6 +14,7 @@ class LatentImageModel final : public ImageModel {
   std::string family() const override { return std::string(facts().family); }
   std::vector<ComponentReport> components() const override { return networks_.reports(); }
   int64_t factor() const override { return facts().codec.factor; }
+  int64_t side_unit() const override { return facts().side_unit(); }
   std::vector<std::string> notes() const override { return facts().notes; }
   std::string scheduler() const override { return std::string(name_of(facts().scheduler.scheduler)); }
 

@@ -12,11 +12,13 @@
 namespace hearth::models::diffusion {
 namespace {
 
-void check_side(std::string_view name, int64_t side, int64_t factor) {
+void check_side(std::string_view name, int64_t side, const Facts& facts) {
   constexpr int64_t most = int64_t(1) << 20;  // larger sides would overflow byte counts
-  if (side < factor || side % factor != 0)
-    fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, factor, factor);
-  if (side > most) fail<UsageError>("generate: {} is {}, expected at most {}", name, side, most);
+  const int64_t unit = facts.side_unit();
+  if (side < unit || side % unit != 0)
+    fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, unit, unit);
+  if (side > facts.most_side.value_or(most))
+    fail<UsageError>("generate: {} is {}, expected at most {}", name, side, facts.most_side.value_or(most));
 }
 
 void check_discarding(const Request& request) {
@@ -175,8 +177,8 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.height = request.height ? *request.height : (*facts.native)[0];
   p.width = request.width ? *request.width : (*facts.native)[1];
   const int64_t factor = facts.codec.factor;
-  check_side("width", p.width, factor);
-  check_side("height", p.height, factor);
+  check_side("width", p.width, facts);
+  check_side("height", p.height, facts);
   if (!facts.codec.encodes && !task.edit.images.empty())
     fail<UsageError>("generate: the run starts from an image, but the autoencoder is a decoder only, expected one with an encoder");
   p.batch = request.batch_size;

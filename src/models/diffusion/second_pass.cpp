@@ -25,8 +25,8 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   if (task.noise) fail<UnsupportedError>("hires: given noise is supported only for a single pass, expected a seed");
   if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: given sigmas are supported only for a single pass, expected a schedule");
   if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes do not support stopping and resuming");
-  const int64_t factor = model.codec.factor;
-  const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / factor * factor; };
+  const int64_t factor = model.codec.factor, unit = model.side_unit();
+  const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / unit * unit; };
   const int64_t width = side(first.width), height = side(first.height);
   ImageTask second = task;
   second.request.hires.reset();
