@@ -66,6 +66,21 @@ Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigm
   return s;
 }
 
+FlowTable table_of(const SchedulerConfig& c) {
+  return {.shift = c.dynamic_shift && c.mu ? shift_of(c.time_shift, *c.mu) : c.shift, .entries = c.num_train_timesteps};
+}
+
+// The same for a flow model.
+Schedule along_flow(const std::vector<double>& sigmas, const SchedulerConfig& config, double shift) {
+  Schedule s{.steps = {}, .prediction = config.prediction};
+  s.path = {.family = Family::flow, .times = Times::proportional, .multiplier = double(config.num_train_timesteps), .shift = shift};
+  const auto level = [&](double sigma) { return s.path.at(double(float(sigma))); };
+  for (size_t i = 0; i + 1 < sigmas.size(); ++i) s.steps.push_back({level(sigmas[i]), level(sigmas[i]), level(sigmas[i + 1])});
+  s.init_scale = float(sigmas.front());
+  s.first_order_last = sigmas.back() == 0;
+  return s;
+}
+
 // Without a schedule (a1111_times.h).
 bool goes_by_time(Compat compat, const Sampler& sampler) {
   return compat == Compat::a1111 && (sampler.a1111_levels == A1111Levels::timesteps || sampler.a1111_levels == A1111Levels::times);
@@ -165,41 +180,65 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   return {.name = std::string(found->name), .sigma = found, .options = options};
 }
 
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps,
+                      const std::optional<FlowTable>& flow) {
   if (steps < 1) fail<UsageError>("steps: got {}, expected at least 1", steps);
+  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui, flows = config.prediction == Prediction::flow;
   if (goes_by_time(compat, sampler)) {
+    if (flows)
+      fail<UnsupportedError>("sampler '{}': A1111's has timesteps of its own, which a flow model has not, expected another sampler",
+                             sampler.name);
     if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's has timesteps of its own, expected no sigmas", sampler.name);
     return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
-  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
   const bool always = comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
   const bool drops = !given && (always || choice.drops_penultimate);
+  const auto sigmas_of = [&](const ModelSigmas& model) {
+    Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);
+    if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
+    return sigmas;
+  };
+  const auto finish = [&](Schedule& s, const ModelSigmas& model) {
+    if (!comfyui) s.path_ends = span_of(s);  // of the whole schedule, even if the run executes only a part of it
+    if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
+  };
+  if (flows) {
+    const FlowTable own = flow.value_or(table_of(config));
+    const ModelSigmas model = ModelSigmas::flow(own.shift, own.entries);
+    Schedule s = along_flow(sigmas_of(model), config, own.shift);
+    finish(s, model);
+    return s;
+  }
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
   const bool distilled = !comfyui && sampler.a1111_levels == A1111Levels::distilled;
   const DistilledLevels lcm = distilled ? a1111_distilled_levels(*table, of_sigma.prediction) : DistilledLevels();
   const ModelSigmas model = ModelSigmas::exploding(distilled ? lcm.sigmas : table->sigmas);
-  Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);
-  if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
-  Schedule s = along(sigmas, of_sigma, table, comfyui ? Times::nearest : Times::table);
+  Schedule s = along(sigmas_of(model), of_sigma, table, comfyui ? Times::nearest : Times::table);
   if (distilled)
     for (Step& step : s.steps) step.at.timestep = step.from.timestep = lcm.timestep_of(step.from.sigma);
   const double first = s.steps.front().from.sigma, most = table->sigmas.back();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
   if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
-  if (!comfyui) s.path_ends = span_of(s);  // of the whole schedule, even if the run executes only a part of it
-  if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
+  finish(s, model);
   return s;
 }
 
 Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
   if (!choice.gives_sigmas())
     fail<UsageError>("schedule '{}': samplers are compared on sigmas, expected a schedule of sigmas", choice.name);
+  const auto made = [&](const ModelSigmas& model) {
+    std::vector<double> sigmas = choice.make(model, steps + 1);
+    if (sigmas.back() == 0) sigmas.pop_back();
+    return sigmas;
+  };
+  if (config.prediction == Prediction::flow) {
+    const FlowTable own = table_of(config);
+    return along_flow(made(ModelSigmas::flow(own.shift, own.entries)), config, own.shift);
+  }
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
   const auto table = std::make_shared<const NoiseTable>(of_sigma);
-  std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);
-  if (sigmas.back() == 0) sigmas.pop_back();
-  return along(sigmas, of_sigma, table, Times::table);
+  return along(made(ModelSigmas::exploding(table->sigmas)), of_sigma, table, Times::table);
 }
 
 Options own_options(Compat compat, const Sampler& sampler) {

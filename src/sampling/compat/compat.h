@@ -25,6 +25,12 @@ namespace hearth::sampling {
 
 using hearth::Compat;
 
+// A program's own noise levels of a flow model: `entries` of them, the i-th is (i + 1)/entries, shifted.
+struct FlowTable {
+  double shift = 1;
+  int64_t entries = 1000;
+};
+
 struct NoiseRequest {
   uint64_t seed = 0;
   std::optional<Rng> rng = {};   // replaces the program's own: cpu anywhere, nv under hearth and a1111
@@ -56,8 +62,10 @@ bool has_own_schedule(Compat compat, const Sampler& sampler);
 // for an unknown option, and for any option of an A1111 sampler that has timesteps of its own (a1111_times.h).
 ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view schedule, const ScheduleOptions& options = {});
 // The noise levels of such a choice, or of given_sigmas, which are used unchanged: no level is dropped. The noise table is the
-// checkpoint's.
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps);
+// checkpoint's; that of a flow model is `flow`, or if absent has its shift and training steps. The timestep of a flow model is proportional
+// to σ.
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps,
+                      const std::optional<FlowTable>& flow = {});
 // A schedule on which all samplers solve the same equation, so that they can be compared: the choice's σ on the checkpoint's noise table,
 // down to the smallest above 0. Timesteps are interpolated in ln σ; the start is σ times the noise. UsageError for a choice that is not a
 // sequence of σ.
