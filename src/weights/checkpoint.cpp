@@ -240,8 +240,10 @@ std::string Checkpoint::config_text(std::string_view name) const {
   if (other)
     if (auto text = other->config_text()) return *text;
   const fs::path file = fs::path(component(name).name) / config_file_name(name);
-  folder(name);
-  const auto text = read(file);
+  const bool has_fallback = other && !other->network->fallback_config.empty();
+  if (!has_fallback) folder(name);
+  const auto text = is_there(name) ? read(file) : std::nullopt;
+  if (!text && has_fallback) return std::string(other->network->fallback_config);
   const std::string where = (configs_of(name) / file).string();
   if (!text) fail<IoError>("read {}: No such file or directory", where);
   if (patch_.empty() || !is_scheduler(component(name)) || !is_published(name)) return *text;

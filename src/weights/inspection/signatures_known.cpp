@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 116> known{{
+constexpr std::array<Known, 117> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -196,6 +196,11 @@ constexpr std::array<Known, 116> known{{
      "transformers",
      {"encoder.block.0.layer.0.SelfAttention.q.weight", "shared.weight", "encoder.final_layer_norm.weight"},
      {"encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight"}},
+    {"text encoder",
+     "T5 encoder",
+     "gguf",
+     {"enc.blk.0.attn_q.weight", "enc.blk.0.attn_rel_b.weight", "enc.output_norm.weight"},
+     {"enc.blk.1.attn_rel_b.weight"}},
     {"text encoder",
      "UMT5 encoder",
      "transformers",

@@ -38,6 +38,7 @@ struct NetworkFiles {
   // The prefix of an autoencoder's encoder; files may hold the decoder alone. Empty: a network is always complete.
   std::string_view encoder = {};
   std::string_view standard_config = {};  // the JSON config of a file that comes without one; empty: none
+  std::string_view fallback_config = {};  // the same, if the checkpoint has none either; empty: none
   // Every denoiser has both functions, which select its built-in configuration. They treat malformed values as absent: the network's own
   // reader refuses them.
   Geometry (*geometry)(const TensorList& official) = nullptr;

@@ -1,9 +1,10 @@
 """Goldens of the T5 encoder from transformers' T5EncoderModel, MT5EncoderModel and UMT5EncoderModel.
 python src/parts/t5/golden/make.py
 
-Made with torch 2.15.0, transformers 4.57.1. The reference casts scores and the norm's squares to f32; here both stay in float64.
+Made with torch 2.15.0, transformers 4.57.1, gguf 0.19.0. The reference casts scores and the norm's squares to f32; here both stay in float64.
 perturbed.safetensors holds one base configuration with one key changed at a time.
 """
+import importlib.metadata
 import json
 import sys
 from pathlib import Path
@@ -173,7 +174,21 @@ def structures():
             golden.save_structure(HERE, name, net, VERSIONS, torch.zeros(1, 512, dtype=torch.int64), **config)
 
 
+def gguf_names():
+    """Every tensor of T5 v1.1 XXL and of a T5 1.0 under the name that llama.cpp's converter gives it."""
+    import gguf
+
+    names = {}
+    plain = T5EncoderModel(T5Config(vocab_size=10, d_model=8, d_kv=4, d_ff=8, num_layers=2, num_heads=2)).state_dict()
+    for model, tensors in (("xxl", json.loads((HERE / "xxl.json").read_text())["tensors"]), ("v1_0", plain)):
+        table = gguf.get_tensor_name_map(gguf.MODEL_ARCH.T5ENCODER, 24)
+        names[model] = {name: table.get_name(name, try_suffixes=(".weight",)) for name in tensors if name != "encoder.embed_tokens.weight"}
+    facts = {"reference": f"gguf {importlib.metadata.version('gguf')}", "names": names}
+    (HERE / "gguf_names.json").write_text(json.dumps(facts, indent=0, sort_keys=True) + "\n")
+
+
 structures()
+gguf_names()
 for cls, name in ((T5Config, "defaults_t5"), (UMT5Config, "defaults_umt5"), (MT5Config, "defaults_mt5")):
     (HERE / f"{name}.json").write_text(json.dumps(json.loads(cls().to_json_string(use_diff=False)), indent=0, sort_keys=True) + "\n")
 buckets()
