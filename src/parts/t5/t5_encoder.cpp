@@ -97,9 +97,10 @@ Tensor T5Block::operator()(const Tensor& x, const Tensor& scores, const std::vec
 }
 
 T5EncoderModel::T5EncoderModel(const Scope& w, const T5Config& c)
-    : config(c), shared(w / "shared", c.vocabulary, c.width), final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {
-  for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "encoder" / "block" / i, c, i == 0 || c.every_layer);
-}
+    : config(c),
+      shared(w / "shared", c.vocabulary, c.width),
+      blocks(w / "encoder" / "block", c.layers, [c](const Scope& block, int64_t i) { return T5Block(block, c, i == 0 || c.every_layer); }),
+      final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {}
 
 Tensor T5EncoderModel::operator()(const std::vector<std::vector<int32_t>>& ids, const std::vector<int64_t>& lengths) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;

@@ -206,9 +206,9 @@ TEST(CompatSchedule, of_flow_networks_is_comfyuis) {
             "UnsupportedError: sampler 'ddpm': is not defined for flow networks, expected another sampler");
   for (const char* sampler : {"euler", "ddim", "lcm"}) {
     const Sampler& one = find_sampler(sampler);
-    EXPECT_EQ(
-        test::complaint_of([&] { own_schedule(Compat::a1111, config(shift), one, own_choice(Compat::a1111, one, ""), 4); }),
-        "UnsupportedError: schedule: a1111's conventions for this flow network are not supported, expected compat diffusers, comfyui, or none");
+    EXPECT_EQ(test::complaint_of([&] { own_schedule(Compat::a1111, config(shift), one, own_choice(Compat::a1111, one, ""), 4); }),
+              "UnsupportedError: schedule: a1111's conventions for this flow network are not supported, expected compat diffusers, "
+              "comfyui, or none");
   }
   // A schedule on which samplers are compared.
   const Schedule common = common_schedule(config(shift), find_schedule("simple", {}, Form::peers), 4);
