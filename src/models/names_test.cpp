@@ -23,13 +23,15 @@ namespace {
 namespace fs = std::filesystem;
 using test::key_list, test::ListedSource;
 
-const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file", "sdxl-single-file", "refiner-single-file"};
+const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file", "sdxl-single-file", "refiner-single-file",
+                                            "sd3-medium-sai",   "sd35-medium-sai",  "sd35-large-sai"};
 
 // As named in the golden file.
 std::string_view name_of(Form form) {
   constexpr std::array<std::string_view, 3> thirds{"first_third", "second_third", "last_third"};
   if (form == form::transposed) return "transposed";
   if (form == form::kernel) return "kernel";
+  if (form == form::swapped) return "swapped";
   return form == form::same ? "same" : thirds.at(form.first);
 }
 
@@ -114,6 +116,9 @@ TEST(Names, the_maps_are_bijections_on_published_files) {
   EXPECT_EQ(counts["sdxl-single-file"]["unet"], 1680u);
   EXPECT_EQ(counts["sdxl-single-file"]["vae"], 248u);
   EXPECT_EQ(counts["refiner-single-file"]["unet"], 1220u);
+  EXPECT_EQ(counts["sd3-medium-sai"]["transformer"], 683u);
+  EXPECT_EQ(counts["sd35-medium-sai"]["transformer"], 909u);
+  EXPECT_EQ(counts["sd35-large-sai"]["transformer"], 1227u);
 }
 
 TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
@@ -122,14 +127,14 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
     TensorList tensors = key_list(file);
     change(tensors);
     for (const Section& section : sections_of(tensors, file)) {
-      if (section.network != &parts::unet_files) continue;
+      if (section.slot().role != ComponentRole::denoiser) continue;
       std::vector<std::string> names;
       const auto source = open_section(std::make_shared<ListedSource>(tensors), section, {});
       for (const Configuration& c : configurations_with({*section.network, section.slot(), *source}, families))
         names.push_back(c.folder.filename());
       return fmt::format("{}", fmt::join(names, " "));
     }
-    return std::string("no UNet");
+    return std::string("no denoiser");
   };
   const auto as_it_is = [](TensorList&) {};
   const auto channels = [](int64_t n) {
@@ -146,12 +151,18 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sdxl-single-file", channels(9)), "sdxl-inpainting");
   EXPECT_EQ(folders("sdxl-single-file", channels(8)), "cosxl-edit sdxl-pix2pix");
   EXPECT_EQ(folders("refiner-single-file", as_it_is), "sdxl-refiner");
+  EXPECT_EQ(folders("sd3-medium-sai", as_it_is), "sd3-medium");
+  EXPECT_EQ(folders("sd35-medium-sai", as_it_is), "sd35-medium");
+  EXPECT_EQ(folders("sd35-large-sai", as_it_is), "sd35-large sd35-large-turbo");
+  EXPECT_EQ(folders("sd3-medium-sai", [](TensorList& all) { all["model.diffusion_model.pos_embed"].shape[1] = 1024; }), "");
   // With one transformer block less it is another network, and so is a file whose last block is missing.
   const auto without = [](const std::string& prefix) {
     return [prefix](TensorList& all) { std::erase_if(all, [&](const auto& named) { return named.first.starts_with(prefix); }); };
   };
   EXPECT_EQ(folders("sdxl-single-file", without("model.diffusion_model.middle_block.1.transformer_blocks.9.")), "");
   EXPECT_EQ(folders("sd15-single-file", without("model.diffusion_model.output_blocks.11.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.23.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.12.x_block.attn2.")), "");
 }
 
 TEST(Names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name) {

@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 117> known{{
+constexpr std::array<Known, 116> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -61,11 +61,6 @@ constexpr std::array<Known, 117> known{{
      {"single_transformer_blocks.0.proj_mlp.weight", "transformer_blocks.0.ff_context.net.0.proj.weight", "x_embedder.weight",
       "time_text_embed.timestep_embedder.linear_1.weight"},
      {"controlnet_x_embedder.weight"}},
-    {"denoiser",
-     "Stable Diffusion 3",
-     "diffusers",
-     {"pos_embed.proj.weight", "transformer_blocks.0.norm1_context.linear.weight", "context_embedder.weight"},
-     {"single_transformer_blocks.0.proj_mlp.weight", "controlnet_blocks.0.weight"}},
     {"denoiser", "Stable Video Diffusion", "diffusers", {"mid_block.resnets.0.time_mixer.mix_factor", "add_embedding.linear_1.weight"}, {}},
     {"denoiser",
      "Stable Diffusion ×4 upscaler UNet",
@@ -313,7 +308,6 @@ std::vector<Signature> make_known_signatures() {
   const Signature::Needed flux_norm{"double_blocks.0.img_attn.norm.key_norm.scale", {128}},
       flux_single{"single_blocks.37.linear1.weight", {any, 3072}}, flux_vector{"vector_in.in_layer.weight", {3072, 768}},
       flux_guidance{"guidance_in.in_layer.weight", {3072, 256}};
-  const std::string dual = "joint_blocks.0.x_block.attn2.qkv.weight", norm = "joint_blocks.0.x_block.attn.ln_q.weight";
   const std::string sixteen = "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)";
   return {
       {"denoiser",
@@ -334,24 +328,6 @@ std::vector<Signature> make_known_signatures() {
        denoiser,
        {flux_norm, flux_single, flux_vector, {"img_in.weight", {3072, 64}}},
        {flux_guidance.name}},
-      {"denoiser",
-       "Stable Diffusion 3 medium",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {"joint_blocks.23.context_block.adaLN_modulation.1.bias", {3072}}},
-       {dual, norm, "joint_blocks.24.x_block.attn.qkv.weight"}},
-      {"denoiser",
-       "Stable Diffusion 3.5 medium",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {dual, {}}, {norm, {}}, {"joint_blocks.23.x_block.attn.qkv.weight", {}}},
-       {"joint_blocks.24.x_block.attn.qkv.weight"}},
-      {"denoiser",
-       "Stable Diffusion 3.5 large",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {2432, 16, 2, 2}}, {norm, {}}, {"joint_blocks.37.x_block.attn.qkv.weight", {}}},
-       {dual, "joint_blocks.38.x_block.attn.qkv.weight"}},
       {"autoencoder",
        sixteen,
        "original",

@@ -1,9 +1,9 @@
-"""Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of four
+"""Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of
 published single files (keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
 
     python make.py        (tools/oracle-requirements.txt)
 
-Every original tensor holds a number of its own, so that a converted one tells where it came from, and from which third of it. The recipe
+Every original tensor holds a number of its own, so that a converted one tells where it came from, and from which third or half of it. The recipe
 also builds the networks from the built-in configurations (src/models/*/configs) and stops unless their tensors are those that came out.
 """
 import json
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import diffusers
 import torch
 import transformers
-from diffusers import AutoencoderKL, UNet2DConditionModel
+from diffusers import AutoencoderKL, SD3Transformer2DModel, UNet2DConditionModel
 from diffusers.loaders import single_file_utils as reference
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection
 
@@ -29,17 +29,19 @@ FILES = {  # list → configurations, text encoders: component → (prefix, kind
                                   "text_encoder_2": ("conditioner.embedders.1.model.", "open_clip")}),
     "refiner-single-file": ("sdxl-refiner", {"text_encoder_2": ("conditioner.embedders.0.model.", "open_clip")}),
 }
+TRANSFORMERS = {"sd3-medium-sai": "sd3-medium", "sd35-medium-sai": "sd35-medium", "sd35-large-sai": "sd35-large"}
+PARTS = 3  # of a tensor's rows that are told apart: thirds of fused ones, halves of modulations
 
 
 def numbered(path):
-    """name → a tensor of its shape that takes no memory: 3 · its number, plus the third of its rows where it is fused."""
+    """name → a tensor of its shape that takes no memory: PARTS · its number, plus the part of its rows where it is fused or a modulation."""
     tensors, names = {}, []
     for line in path.read_text().splitlines():
         name, shape = line.split("\t")
         shape = tuple(int(d) for d in shape.split(","))
-        number = 3 * len(names)
-        if ".in_proj_" in name:
-            column = torch.arange(3, dtype=torch.int16).repeat_interleave(shape[0] // 3) + number
+        number, parts = PARTS * len(names), 3 if ".in_proj_" in name or ".qkv." in name else 2 if ".adaLN_modulation." in name else 1
+        if parts > 1:
+            column = torch.arange(parts, dtype=torch.int16).repeat_interleave(shape[0] // parts) + number
             tensors[name] = column.reshape(-1, *[1] * (len(shape) - 1)).expand(shape)
         elif name.endswith("text_projection"):
             tensors[name] = torch.full(shape, number, dtype=torch.int16)
@@ -55,10 +57,12 @@ def described(converted, names):
     lines = []
     for official, value in converted.items():
         number = int(value.reshape(-1)[0])
-        stored, form = names[number // 3], "same"
-        if ".in_proj_" in stored:
-            form = ("first_third", "second_third", "last_third")[number % 3]
+        stored, form = names[number // PARTS], "same"
+        if ".in_proj_" in stored or ".qkv." in stored:
+            form = ("first_third", "second_third", "last_third")[number % PARTS]
             assert bool((value == number).all()), official
+        elif ".adaLN_modulation." in stored:
+            form = "swapped" if number % PARTS else "same"
         elif stored.endswith("text_projection"):
             form = "transposed" if int(value[1, 0]) == number + 1 else "same"
         elif stored.startswith("first_stage_model.") and ".mid.attn_1." in stored and value.dim() == 2:
@@ -118,6 +122,14 @@ def main():
             lines = described(converted, names)
             result["files"][file]["components"][name] = {"tensors": len(lines), "digest": digest(lines)}
             print(file, name, len(lines), lines[0].strip())
+    for file, folder in TRANSFORMERS.items():
+        tensors, names = numbered(HERE / "keys" / f"{file}.tsv")
+        converted = reference.convert_sd3_transformer_checkpoint_to_diffusers(dict(tensors))
+        with torch.device("meta"):
+            require_same(f"{file} transformer", converted, SD3Transformer2DModel.from_config(config_of(folder, "transformer/config.json")))
+        lines = described(converted, names)
+        result["files"][file] = {"configs": folder, "components": {"transformer": {"tensors": len(lines), "digest": digest(lines)}}}
+        print(file, len(lines), sum("swapped" in line for line in lines), "swapped")
     (HERE / "names.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
