@@ -65,7 +65,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
       slots_(std::move(slots)),
       syntax_(syntax_of(task.request)),
       emphasis_(emphasis_of(task.request)),
-      guidance_(resolved.guidance.scale) {
+      guidance_(resolved.embedded_guidance) {
   const Request& request = task.request;
   std::vector<int64_t> clip_skip;
   for (size_t i = 0; i < config.towers.size(); ++i) clip_skip.push_back(clip_skip_of(config, request, i, resolved));
@@ -83,7 +83,7 @@ TowerPrompts::TowerPrompts(const StableDiffusionConfig& config, std::vector<diff
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !text_of(request, Role::negative, 0).empty())
     add_warning(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
-                                     : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
+                                     : fmt::format("guidance {} is at most 1: the negative prompt is ignored", *request.guidance),
                 resolved);
   if (!config.family->sizes) return;
   const bool edits_by_instruction = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image

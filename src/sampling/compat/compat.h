@@ -7,9 +7,9 @@
 // a1111       Philox, image by image    the same, or seed + ENSD   torchsde, Philox, by image   σ              linear in ln σ
 //
 // On flow paths x starts as the first σ times the noise, and timesteps are proportional to σ. A1111's conventions for them are
-// supported for families that state them. NoiseRequest::rng replaces torch or Philox by another generator. "start" is the factor of the standard normal noise; in
-// ComfyUI it holds from the model's largest σ on, and is σ below. ComfyUI on a GPU draws step noise on the GPU; those values cannot be
-// reproduced on a CPU.
+// supported for families that state them. NoiseRequest::rng replaces torch or Philox by another generator. "start" is the factor of the
+// standard normal noise; in ComfyUI it holds from the model's largest σ on, and is σ below. ComfyUI on a GPU draws step noise on the GPU;
+// those values cannot be reproduced on a CPU.
 #pragma once
 
 #include <cstdint>
