@@ -222,9 +222,9 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
     out.beside = ops::concat({batched(input_mask, B), encoded(edit.images, &edit.mask, plan.encodings.after > 0)}, 3);
   }
   if (beside == Beside::image_and_mask)
-    out.beside = ops::concat({encoded(edit.images, &edit.mask, plan.encodings.after > 0),
-                              batched(mask_pixels(edit.mask, task.request.compat, h, w, host), B)},
-                             3);
+    out.beside = ops::concat(
+        {encoded(edit.images, &edit.mask, plan.encodings.after > 0), batched(mask_pixels(edit.mask, task.request.compat, h, w, host), B)},
+        3);
   if (beside == Beside::image) {
     std::vector<Tensor> means;
     for (const Pixels& image : edit.images) {

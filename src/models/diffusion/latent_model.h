@@ -55,7 +55,7 @@ struct Facts {
   bool rounds_calls_up = false;      // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
 
   Beside beside = Beside::nothing;
-  bool image_beside_is_scaled = false;                 // the input image is scaled like the latents
+  bool image_beside_is_scaled = false;  // the input image is scaled like the latents
   ScaleUse scale_use = ScaleUse::factor;
   double guidance = 7.5;  // default scale
   // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.

@@ -150,7 +150,11 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       return [&, beside](const Tensor& y, const Conditioning& given, int64_t perturbed) {
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(loaded, y, timestep,
-                             {.given = given, .beside = repeated_beside, .guidance = &p.guidance, .perturbed = perturbed, .embedded_guidance = p.embedded_guidance});
+                             {.given = given,
+                              .beside = repeated_beside,
+                              .guidance = &p.guidance,
+                              .perturbed = perturbed,
+                              .embedded_guidance = p.embedded_guidance});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();

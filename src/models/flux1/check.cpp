@@ -28,8 +28,8 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::strin
 
 std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& checkpoint) {
   std::vector<std::unique_ptr<PromptReader>> readers;
-  readers.push_back(std::make_unique<clip::ClipPromptReader>(text::ClipTokenizer::parse(clip::clip_files(checkpoint, "tokenizer")),
-                                                             "text_encoder"));
+  readers.push_back(
+      std::make_unique<clip::ClipPromptReader>(text::ClipTokenizer::parse(clip::clip_files(checkpoint, "tokenizer")), "text_encoder"));
   const bool guidance = checkpoint.config("transformer").boolean("guidance_embeds", false);
   readers.push_back(std::make_unique<t5::T5PromptReader>(t5::tokenizer_of(checkpoint, "tokenizer_2"), "text_encoder_2",
                                                          t5::RowLengths{.plain = guidance ? 512 : 256, .comfyui = 256}));

@@ -53,19 +53,23 @@ void check(const FluxConfig& c, const Checkpoint& checkpoint) {
                       c.transformer.text, c.t5.width);
   const int64_t C = c.vae.codec.latent_channels, in = c.transformer.in_channels, f = c.vae.codec.factor;
   if (c.transformer.out_channels != 4 * C || (in != 4 * C && in != 8 * C && in != 8 * C + 4 * f * f))
-    fail<WeightError>("{}: the transformer has {} input and {} output channels, expected {}, {} or {} input and {} output channels for the "
-                      "autoencoder's {} latent channels",
-                      where, in, c.transformer.out_channels, 4 * C, 8 * C, 8 * C + 4 * f * f, 4 * C, C);
+    fail<WeightError>(
+        "{}: the transformer has {} input and {} output channels, expected {}, {} or {} input and {} output channels for the "
+        "autoencoder's {} latent channels",
+        where, in, c.transformer.out_channels, 4 * C, 8 * C, 8 * C + 4 * f * f, 4 * C, C);
   if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
     fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
                            c.vae.out_channels);
   const std::string& pipeline = checkpoint.pipeline_class();
-  const Beside wanted = pipeline == "FluxFillPipeline"            ? Beside::image_and_mask
+  const Beside wanted = pipeline == "FluxFillPipeline"        ? Beside::image_and_mask
                         : pipeline.starts_with("FluxControl") ? Beside::control
-                                                                  : Beside::nothing;
+                                                              : Beside::nothing;
   if (c.beside() != wanted)
     fail<WeightError>("{}: the transformer has {} input channels, expected {} for {}", where, in,
-                      wanted == Beside::nothing ? 4 * C : wanted == Beside::control ? 8 * C : 8 * C + 4 * f * f, pipeline);
+                      wanted == Beside::nothing   ? 4 * C
+                      : wanted == Beside::control ? 8 * C
+                                                  : 8 * C + 4 * f * f,
+                      pipeline);
 }
 
 }  // namespace
@@ -94,7 +98,8 @@ Beside FluxConfig::beside() const {
 }
 
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
-  sampling::SchedulerConfig c = sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
+  sampling::SchedulerConfig c =
+      sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
   if (c.prediction != sampling::Prediction::flow)
     fail<UnsupportedError>("{}: {} is not supported, expected a scheduler of flow models", checkpoint.place_of("scheduler"),
                            name_of(c.scheduler));

@@ -24,8 +24,8 @@ struct FluxConfig {
   std::vector<std::string> notes;  // ignored parts of the checkpoint, one line each
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is not
-  // supported; WeightError names what does not match: vocabularies and embeddings, widths of the texts, channels of the latents, inputs that
-  // the pipeline's class needs.
+  // supported; WeightError names what does not match: vocabularies and embeddings, widths of the texts, channels of the latents, inputs
+  // that the pipeline's class needs.
   static FluxConfig from(const Checkpoint& checkpoint);
 
   diffusion::Beside beside() const;  // the transformer's inputs besides the latents, determined by its number of input channels

@@ -9,11 +9,13 @@ namespace hearth::models::flux1 {
 Entry entry() {
   return {
       .name = family_name,
-      .summary = "FLUX.1 dev, schnell, Fill, Canny, Depth and Kontext: text to image, CLIP and T5 text encoders, transformer, AutoencoderKL",
+      .summary =
+          "FLUX.1 dev, schnell, Fill, Canny, Depth and Kontext: text to image, CLIP and T5 text encoders, transformer, AutoencoderKL",
       .task =
           ImageFamily{
               .pipelines = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline", "FluxFillPipeline", "FluxControlPipeline",
-                            "FluxControlImg2ImgPipeline", "FluxControlInpaintPipeline", "FluxKontextPipeline", "FluxKontextInpaintPipeline"},
+                            "FluxControlImg2ImgPipeline", "FluxControlInpaintPipeline", "FluxKontextPipeline",
+                            "FluxKontextInpaintPipeline"},
               .files = &files,
               .options = {options.begin(), options.end()},
               .benchmarks = {"flux1-dev"},

@@ -1,4 +1,5 @@
-// FLUX.1 in checkpoint files: Black Forest Labs' transformer and autoencoder, each in a file of its own, and ComfyUI's files with everything.
+// FLUX.1 in checkpoint files: Black Forest Labs' transformer and autoencoder, each in a file of its own, and ComfyUI's files with
+// everything.
 #include "models/flux1/files.h"
 
 #include "models/flux1/transformer_files.h"
@@ -30,8 +31,9 @@ const ImageFiles files{
     .slots = {&slots::transformer, &slots::vae, &slots::text_encoder, &slots::text_encoder_2},
     .places = places(),
     .leftovers = {"*scaled_fp8", "text_encoders.*.logit_scale"},
-    .vocabularies = {{.component = "tokenizer", .folder = "clip-vit-l-14", .files = {"vocab.json", "merges.txt"}, .instead = "tokenizer.json"},
-                     {.component = "tokenizer_2", .folder = "t5", .files = {"spiece.model"}, .instead = "tokenizer.json"}},
+    .vocabularies =
+        {{.component = "tokenizer", .folder = "clip-vit-l-14", .files = {"vocab.json", "merges.txt"}, .instead = "tokenizer.json"},
+         {.component = "tokenizer_2", .folder = "t5", .files = {"spiece.model"}, .instead = "tokenizer.json"}},
     .written = {{&slots::transformer, &transformer_files, "original", "model.diffusion_model."},
                 {&slots::vae, &parts::autoencoder_kl_files, "original", "vae."},
                 {&slots::text_encoder, &parts::clip_files, "transformers", "text_encoders.clip_l.transformer."},

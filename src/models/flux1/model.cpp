@@ -30,9 +30,10 @@ Flux::Flux(const Checkpoint& checkpoint) : config_(FluxConfig::from(checkpoint))
                                                          [c = config_.clip](const Scope& w) { return parts::ClipTextModel(w, c); });
   encoders_.t5 = components_.add<parts::T5EncoderModel>("text_encoder_2", Role::text_encoder,
                                                         [c = config_.t5](const Scope& w) { return parts::T5EncoderModel(w, c); });
-  transformer_ = components_.add<Transformer>("transformer", Role::denoiser,
-                                              [c = config_.transformer](const Scope& w) { return Transformer(w, c); });
-  codec_ = components_.add<diffusion::Codec>("vae", Role::codec, [c = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, c); });
+  transformer_ =
+      components_.add<Transformer>("transformer", Role::denoiser, [c = config_.transformer](const Scope& w) { return Transformer(w, c); });
+  codec_ =
+      components_.add<diffusion::Codec>("vae", Role::codec, [c = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, c); });
   const int64_t side = 128 * config_.vae.codec.factor;  // default_sample_size of the reference's pipelines
   const diffusion::Strengths of_pipelines{.image = 0.6, .mask = config_.beside() == Beside::image_and_mask ? 1 : 0.6};
   facts_ = {.family = family_name,

@@ -27,8 +27,9 @@ inline constexpr Option max_sequence_length{.name = "max_sequence_length",
 inline constexpr Option true_cfg_scale{
     .name = "true_cfg_scale",
     .type = Option::Type::number,
-    .summary = "Scale of classifier-free guidance with a negative prompt, for models that receive the guidance scale as input; above 1 it "
-               "doubles the time",
+    .summary =
+        "Scale of classifier-free guidance with a negative prompt, for models that receive the guidance scale as input; above 1 it "
+        "doubles the time",
     .standard = "1, which is off",
     .after = "guidance"};
 

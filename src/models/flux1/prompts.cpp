@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "models/clip/towers.h"
 #include "models/flux1/options.h"
 #include "models/request.h"
 #include "text/prompt/prompt.h"
@@ -10,16 +11,7 @@
 namespace hearth::models::flux1 {
 namespace {
 
-using Role = text::PromptRole;
-
-void add_warning(const std::string& warning, ResolvedImage& resolved) {
-  if (!warning.empty() && std::ranges::find(resolved.warnings, warning) == resolved.warnings.end()) resolved.warnings.push_back(warning);
-}
-
-std::string text_of(const Request& r, Role role, const Option& second) {
-  const std::string first = role == Role::positive ? r.prompt : r.negative_prompt.value_or("");
-  return option_of<std::string>(r.options, second.name).value_or(first);
-}
+using text::PromptRole;
 
 // The only text of a prompt. UnsupportedError if it changes during the run, or is composed of several.
 const text::PromptEntry& only_text(const text::Prompt& prompt) {
@@ -45,22 +37,21 @@ Prompts::Prompts(const FluxConfig& config, const Encoders& encoders, const Image
   resolved.options[std::string(max_sequence_length.name)] = length;
   const text::PromptReading reading{.syntax = syntax_of(r), .emphasis = emphasis_of(r), .steps = r.steps, .before = task.steps_before};
   const text::ClipTokenizer tokenizer = text::tokenizer_for(reading.syntax, config.clip_tokenizer);
-  const auto read = [&](Role role, const Option& second) {
-    const std::string first = role == Role::positive ? r.prompt : r.negative_prompt.value_or(""), other = text_of(r, role, second);
-    const text::Prompt prompt = text::read_prompt(first, role, reading, tokenizer, {});
+  const auto read = [&](PromptRole role) {
+    const text::Prompt prompt = text::read_prompt(clip::text_of(r, role, 0), role, reading, tokenizer, {});
     std::vector<int32_t>& ids = clip_ids_.emplace_back();
     for (const text::Slot& slot : only_text(prompt).chunks[0]) ids.push_back(slot.id);
-    for (const std::string& warning : prompt.warnings) add_warning(warning, resolved);
+    for (const std::string& warning : prompt.warnings) clip::add_warning(warning, resolved);
     // Weights do not reach the pooled text. The text of T5 is resolved alike, by whatever tokenizer.
-    const text::Prompt of_t5 = text::read_prompt(other, role, reading, tokenizer, {});
+    const text::Prompt of_t5 = text::read_prompt(clip::text_of(r, role, 1), role, reading, tokenizer, {});
     rows_.push_back(t5::read_row(only_text(of_t5).text, role, {.syntax = reading.syntax, .emphasis = reading.emphasis, .length = length},
                                  config.t5_tokenizer));
-    add_warning(rows_.back().warning, resolved);
+    if (!rows_.back().warning.empty()) clip::add_warning(rows_.back().warning, resolved);
   };
-  read(Role::positive, prompt_2);
-  if (use_negative) read(Role::negative, negative_prompt_2);
-  else if (!text_of(r, Role::negative, negative_prompt_2).empty() || !r.negative_prompt.value_or("").empty())
-    add_warning(fmt::format("the negative prompt is ignored: it requires --{} above 1", "true-cfg-scale"), resolved);
+  read(PromptRole::positive);
+  if (use_negative) read(PromptRole::negative);
+  else if (!clip::text_of(r, PromptRole::negative, 0).empty() || !clip::text_of(r, PromptRole::negative, 1).empty())
+    clip::add_warning("the negative prompt is ignored: it requires a true CFG scale above 1", resolved);
 }
 
 std::vector<diffusion::EncodedPrompt> Prompts::encode(const diffusion::Loaded& networks, Backend& host) const {
