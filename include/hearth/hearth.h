@@ -63,7 +63,7 @@ struct OpenOptions {
   int64_t memory_limit = 0;
   // A second checkpoint, a refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
   std::filesystem::path refiner;
-  // A small VAE for previews (AutoencoderTiny: TAESD, TAESDXL): a file with its decoder, alone or with the encoder, in the original or the
+  // A small VAE for previews (AutoencoderTiny, such as TAESD): a file with its decoder, alone or with the encoder, in the original or the
   // diffusers layout; or a component's folder.
   std::filesystem::path preview_decoder;
   OnProgress progress;                        // phase "load"

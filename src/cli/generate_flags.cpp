@@ -56,8 +56,8 @@ void GenerateFlags::add_to(Flags& flags) {
              save_latents, "not written");
   flags.text("--preview", "FILE", "Write previews of the image to this file during the run; batches are numbered as for --output", preview,
              "no preview");
-  flags.text("--preview-decoder", "PATH", "Decode previews with this TAESD or TAESDXL file or folder", open.preview_decoder,
-             "a linear map from latents to colors");
+  flags.text("--preview-decoder", "PATH", "Decode previews with this small autoencoder, a file or folder: TAESD, TAESDXL, TAESD3, TAEF1",
+             open.preview_decoder, "a linear map from latents to colors");
   flags.integer("--preview-every", "Steps between previews", request.preview.every).also("--preview-interval");
   add_json(flags, "files, seeds, warnings, and a report of each batch", json);
   add_debug(flags, request.debug);

@@ -177,7 +177,7 @@ std::vector<Row> editing_rows() {
           pass(&Hires::strength), as_a1111("Denoising strength"), "--hires"),
       row({.name = "vae_tiling",
            .flags = "--vae-tiling",
-           .help = "Decode in overlapping tiles: needs less memory, changes the image slightly",
+           .help = "VAE encode and decode in overlapping tiles: needs less memory, changes the image slightly",
            .default_text = "auto: only if --memory-limit requires it",
            .group = group::memory},
           at(&Request::vae_tiling), flag),

@@ -179,7 +179,7 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host)
 }
 
 EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host) {
+                          const std::array<int64_t, 4>& latents, const HostedCodec& codec, Backend& host) {
   const ImageEdit& edit = task.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();

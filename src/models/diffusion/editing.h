@@ -36,7 +36,7 @@ struct EncodedImage {
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
 EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
+                          const std::array<int64_t, 4>& latents, const HostedCodec& codec, Backend& host);
 
 // The depth map on the grid of the latents, resized like torch's bicubic interpolation, from −1 (farthest) to 1 (nearest): [1, h, w, 1].
 // UsageError if all depths are equal.

@@ -58,10 +58,8 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
   if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
-  begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
-    const HostedCodec codec = model_.codec_of(holding);
-    return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
-  });
+  begin_second(second, *task_.request.hires, first.latents,
+               [&](const Tensor& latents) { return model_.codec_of(holding, how.tile).decode(latents); });
   first.encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   first.latents = {};
   return both(first, diffusion::run(model_.members_, second, how, holding, progress));

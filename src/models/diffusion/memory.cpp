@@ -1,5 +1,6 @@
 #include "models/diffusion/memory.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/error.h"
@@ -18,16 +19,18 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
     fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
   const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
+  const bool encodes = std::ranges::any_of(passes, [](const Pass& p) { return !p.task.edit.images.empty(); });
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
     MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
     m.mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
                         : "each network is loaded only while it works";
-    if (m.tile && *m.tile < side && request.decode) {
+    if (m.tile && *m.tile < side && (request.decode || encodes)) {
       m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
+      const char* what = !encodes ? "decode" : request.decode ? "encode and decode" : "encode";
       m.warnings.push_back(
-          fmt::format("the image is decoded in tiles of {} pixels and differs slightly from an untiled decode", *m.tile * factor));
+          fmt::format("the VAE works in tiles of {} pixels, so images differ slightly from an untiled {}", *m.tile * factor, what));
     }
     modes.push_back(std::move(m));
   };
@@ -35,7 +38,7 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   add(true, always);
   if (limit == 0) return modes;
   add(false, always);
-  if (request.vae_tiling != Tiling::automatic || !request.decode) return modes;
+  if (request.vae_tiling != Tiling::automatic || !(request.decode || encodes)) return modes;
   const int64_t smallest = request.vae_tile ? tile : std::min<int64_t>(tile, 16);
   for (int64_t t = tile; t >= smallest; t = t / 2 / unit * unit)
     if (t < side) add(false, t);

@@ -68,8 +68,8 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
 
 std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
 
-HostedCodec LatentImageModel::codec_of(const Holding& holding) const {
-  return {members_[0]->codec(holding.of(0)), networks_.device({.role = Role::codec}), networks_.host()};
+HostedCodec LatentImageModel::codec_of(const Holding& holding, std::optional<int64_t> tile) const {
+  return {members_[0]->codec(holding.of(0)), networks_.device({.role = Role::codec}), networks_.host(), tile};
 }
 
 Tensor LatentImageModel::encode(const Tensor& images) {

@@ -67,7 +67,7 @@ struct Run {
     result.load_seconds += seconds_since(begin);
   }
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }
-  HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host}; }
+  HostedCodec codec(std::optional<int64_t> tile) const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host, tile}; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
@@ -100,10 +100,10 @@ void Run::encode() {
 void Run::encode_image() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.encodes()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
+  if (task.edit.encodes()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
-  if (shows_colors()) colors = fit_colors(codec(), host);
+  if (shows_colors()) colors = fit_colors(codec({}), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -267,7 +267,7 @@ void Run::decode() {
   const auto start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one, because decoding takes the most memory and images are independent
     const Tensor latents = result.latents.slice(0, b, b + 1);
-    const Tensor image = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
+    const Tensor image = codec(plan.tile).decode(latents);
     require_finite(image, "vae", fmt::format("image {} of {}", b + 1, B), result);
     result.images.push_back(image.view({image.size(1), image.size(2), image.size(3)}));
     report("decode", b + 1, B);

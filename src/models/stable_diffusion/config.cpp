@@ -90,12 +90,15 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
       kl->latents_mean.clear(), kl->latents_std.clear();
       config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
     }
-    if (kl->shift_factor != 0) {
-      config.notes.push_back(
-          fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", kl->shift_factor));
-      kl->shift_factor = 0;
-    }
   }
+  std::visit(
+      [&config](auto& vae) {
+        if (vae.shift_factor == 0) return;
+        config.notes.push_back(
+            fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", vae.shift_factor));
+        vae.shift_factor = config.vae.shift_factor = 0;
+      },
+      config.vae.network);
   if (scheduler.steps_offset != config.scheduler.steps_offset)
     config.notes.push_back(fmt::format("the scheduler's steps_offset is {} instead of {}, as in the reference pipeline",
                                        config.scheduler.steps_offset, scheduler.steps_offset));

@@ -32,7 +32,7 @@ bool holds_encoder(const NetworkFiles& network, const TensorSource& tensors) {
 
 std::optional<std::string> GivenComponent::config_text() const {
   if (!config.empty()) return read_file(config, int64_t(1) << 28);
-  return network->standard_config.empty() ? std::nullopt : std::optional(std::string(network->standard_config));
+  return network->standard_config ? network->standard_config(tensors->list()) : std::nullopt;
 }
 
 Config GivenComponent::own_config() const { return Config::parse(config_text().value(), (config.empty() ? files.at(0) : config).string()); }
