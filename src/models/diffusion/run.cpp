@@ -102,7 +102,7 @@ void Run::encode() {
 void Run::encode_image() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
+  if (task.edit.encodes()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (shows_colors()) colors = fit_colors(codec({}), host);
@@ -152,7 +152,11 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       return [&, beside](const Tensor& y, const Conditioning& given, int64_t perturbed) {
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(loaded, y, timestep,
-                             {.given = given, .beside = repeated_beside, .guidance = &p.guidance, .perturbed = perturbed});
+                             {.given = given,
+                              .beside = repeated_beside,
+                              .guidance = &p.guidance,
+                              .perturbed = perturbed,
+                              .embedded_guidance = p.embedded_guidance});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
@@ -185,10 +189,8 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       throw Stopped();
     }
   };
-  sampling::Guidance asked = p.guidance;
-  if (model.facts().embeds_guidance) asked.scale = 1;  // the network receives it as input
   sampling::Denoiser denoise =
-      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, p.guidance, p.unconditional(), memory);
   sampling::AfterCall after_call;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
@@ -286,7 +288,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.starts() || r.shows_colors()) r.encode_image();
+  if (pass.task.edit.encodes() || r.shows_colors()) r.encode_image();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

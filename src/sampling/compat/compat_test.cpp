@@ -389,31 +389,6 @@ HOST_TEST(CompatNoise, of_sde_samplers_on_the_way) {
   }
 }
 
-// A flow model has the program's own shift and table, whatever its checkpoint says; its timestep is 1000·σ.
-TEST(CompatSchedule, of_a_flow_model_is_on_the_programs_table) {
-  const auto config = SchedulerConfig::read(Config::parse(R"({"shift": 3})", "config"), "FlowMatchEulerDiscreteScheduler");
-  const FlowTable flux{.shift = std::exp(1.15), .entries = 10000};
-  for (const Compat compat : {Compat::comfyui, Compat::a1111}) {
-    const Sampler& euler = find_sampler("euler");
-    const auto made = [&](const char* name, const std::optional<FlowTable>& table) {
-      return own_schedule(compat, config, euler, own_choice(compat, euler, name), 10, table);
-    };
-    const Schedule s = made("normal", flux);
-    const float published[] = {1.0000f, 0.9619f, 0.9171f, 0.8634f, 0.7980f, 0.7166f, 0.6125f, 0.4747f, 0.2836f, 0.0010f, 0};
-    const std::vector<float> sigmas = s.sigmas(), timesteps = s.timesteps();
-    for (size_t i = 0; i < sigmas.size(); ++i) EXPECT_NEAR(sigmas[i], published[i], 6e-5);
-    for (size_t i = 0; i < timesteps.size(); ++i) EXPECT_NEAR(timesteps[i], 1000 * sigmas[i], 1e-3);
-    EXPECT_EQ(s.init_scale, 1);
-    EXPECT_EQ(s.prediction, Prediction::flow);
-    EXPECT_EQ(s.path.family, Family::flow);
-    EXPECT_NEAR(made("simple", {}).sigmas()[1], 0.9643f, 6e-5);  // the checkpoint's shift
-  }
-  EXPECT_NE(test::complaint_of([&] {
-              own_schedule(Compat::a1111, config, find_sampler("ddim"), own_choice(Compat::a1111, find_sampler("ddim"), ""), 4);
-            }).find("which a flow model has not"),
-            std::string::npos);
-}
-
 TEST(Compat, a1111s_samplers_with_times_of_their_own_take_no_others) {
   for (const char* name : {"ddim", "plms", "uni_pc"}) {
     const Sampler& sampler = find_sampler(name);
