@@ -118,7 +118,7 @@ std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   std::vector<Component*> all;
   for (Component& c : components_)
     if (is_in(c, which)) all.push_back(&c);
-  std::ranges::stable_partition(all, [](const Component* c) { return c->spec.role == Role::text_encoder; });
+  std::stable_partition(all.begin(), all.end(), [](const Component* c) { return c->spec.role == Role::text_encoder; });
   return all;
 }
 
