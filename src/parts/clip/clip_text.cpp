@@ -64,8 +64,8 @@ ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
     : config(c),
       token_embedding(w / "text_model" / "embeddings" / "token_embedding", c.vocabulary, c.width),
       position_embedding(w / "text_model" / "embeddings" / "position_embedding", c.positions, c.width),
+      layers(w / "text_model" / "encoder" / "layers", c.layers, [c](const Scope& layer) { return ClipLayer(layer, c); }),
       final_layer_norm(w / "text_model" / "final_layer_norm", c.width, c.eps) {
-  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(w / "text_model" / "encoder" / "layers" / i, c);
   if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
 }
 
