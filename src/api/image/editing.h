@@ -33,6 +33,8 @@ std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
 // geometry.
 std::optional<models::DepthMap> depth_of(const Request& request);
 
+std::vector<Pixels> references_of(const Request& request);
+
 // SHA-256 of an image's size, pixels and transparency, in hexadecimal.
 std::string sum_of(const Image& image);
 
