@@ -98,8 +98,10 @@ struct Request {
   OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
   std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8
   int64_t steps = 50;
-  double guidance = 7.5;        // guidance scale; 1 and less turn guidance off, except less than 1 with compat "comfyui" and "a1111"
-  std::string guidance_method;  // see list_guidance(); "" = cfg
+  // Guidance scale; default: the model's own, usually 7.5. 1 and less turn guidance off, except less than 1 with compat "comfyui" and
+  // "a1111". Some networks receive the scale as input instead.
+  std::optional<double> guidance;
+  std::string guidance_method;                             // see list_guidance(); "" = cfg
   std::map<std::string, std::string> guidance_options;     // of the method, by name
   double guidance_rescale = 0;                             // 0 … 1: rescale towards the conditional prediction's standard deviation
   std::optional<std::array<double, 2>> guidance_interval;  // apply guidance only if σ/α is between these two

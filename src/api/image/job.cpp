@@ -33,7 +33,7 @@ void check_request(const Request& r) {
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
   models::ImageEdit edit = canvas ? canvas->edit : models::ImageEdit();
-  edit.depth = api::depth_of(r);
+  edit.depth = api::depth_of(r), edit.control = api::control_of(r);
   return edit;
 }
 

@@ -15,7 +15,7 @@
 #include "models/diffusion/networks.h"
 #include "models/image_model.h"
 #include "models/option.h"
-#include "sampling/compat/scheduler_config.h"
+#include "sampling/compat/compat.h"
 
 namespace hearth::models::diffusion {
 
@@ -25,6 +25,15 @@ enum class Beside {
   mask_and_image,  // 1 + C channels: the mask, and the image with the masked part gray
   image,           // C channels: the image, for instruction editing
   depth,           // 1 channel: the depth map
+  control,         // C channels: the control image
+  image_and_mask,  // C + f² channels: the image with the masked part gray, and the mask's f × f pixels of each latent pixel, row by row
+};
+
+// What the requested guidance scale is to the network.
+enum class ScaleUse {
+  factor,  // of the difference between its predictions under the two prompts
+  input,   // an input: it is called once
+  none,    // distilled without an input for it
 };
 
 // What a model does with reference images, which it looks at besides the prompt.
@@ -54,11 +63,16 @@ struct Facts {
 
   Beside beside = Beside::nothing;
   ReferenceImages reference_images = ReferenceImages::none;
-  bool image_beside_is_scaled = false;                 // the input image is scaled like the latents
-  bool embeds_guidance = false;                        // the network receives the guidance scale instead of being called twice
+  bool image_beside_is_scaled = false;  // the input image is scaled like the latents
+  ScaleUse scale_use = ScaleUse::factor;
+  double guidance = 7.5;  // default scale
+  // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.
+  // Empty: it has no classifier-free guidance.
+  std::string_view true_guidance = {};
   Strengths strengths = {}, reference_strengths = {};  // the second: of the reference's pipelines, for compat = diffusers
   // A1111's names of published step tables that select other tables for this family: {"ays", "ays_sdxl"}.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
+  std::optional<sampling::FlowTable> flow_in_a1111 = {};  // of a flow network in A1111's descendants: sampling::own_schedule
 
   int64_t side_unit() const { return codec.factor * patch; }  // sides of images are multiples of it, in pixels
 };
@@ -79,6 +93,7 @@ struct Call {
   std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
+  double embedded_guidance = 1;  // the scale that the network receives, if it has an input for it
 };
 
 class LatentModel {

@@ -119,7 +119,7 @@ void Run::encode_image_prompt() {
 void Run::encode_images() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
+  if (task.edit.encodes()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (has_references(ReferenceImages::as_latents)) {
@@ -180,7 +180,8 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
                               .beside = repeated_beside,
                               .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
                               .guidance = &p.guidance,
-                              .perturbed = perturbed});
+                              .perturbed = perturbed,
+                              .embedded_guidance = p.embedded_guidance});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
@@ -213,10 +214,8 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       throw Stopped();
     }
   };
-  sampling::Guidance asked = p.guidance;
-  if (model.facts().embeds_guidance) asked.scale = 1;  // the network receives it as input
   sampling::Denoiser denoise =
-      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, p.guidance, p.unconditional(), memory);
   sampling::AfterCall after_call;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
@@ -314,7 +313,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.starts() || r.has_references(ReferenceImages::as_latents) || r.shows_colors()) r.encode_images();
+  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.shows_colors()) r.encode_images();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

@@ -40,7 +40,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
             .notes = config_.notes,
             .beside = config_.beside(),
             .image_beside_is_scaled = config_.input_image_is_scaled,
-            .embeds_guidance = config_.unet.guidance != 0,
+            .scale_use = config_.unet.guidance != 0 ? diffusion::ScaleUse::input : diffusion::ScaleUse::factor,
             .strengths = family.strengths,
             .reference_strengths = family.reference_strengths,
             .step_tables = family.step_tables};

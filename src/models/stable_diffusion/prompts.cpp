@@ -24,12 +24,12 @@ UnetPrompts::UnetPrompts(const StableDiffusionConfig& config, std::vector<diffus
     : config_(config),
       texts_(config.towers, std::move(slots), {.clip_skip = config.family->clip_skip, .final_norm = config.family->final_norm}, task,
              use_negative, host, resolved),
-      guidance_(resolved.guidance.scale) {
+      guidance_(resolved.embedded_guidance) {
   const Request& request = task.request;
   zero_negative_ = has_negative() && is_zero(config, request);
   if (!has_negative() && !clip::text_of(request, PromptRole::negative, 0).empty())
     clip::add_warning(config.unet.guidance ? "the UNet receives the guidance scale as input: the negative prompt is ignored"
-                                           : fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance),
+                                           : fmt::format("guidance {} is at most 1: the negative prompt is ignored", *request.guidance),
                       resolved);
   if (!config.family->sizes) return;
   const bool edits_by_instruction = config.beside() == diffusion::Beside::image;  // starts from noise in spite of the image

@@ -68,12 +68,14 @@ struct KnownLevels {
 
 // `of_table`: how the timestep of a σ between the entries of a noise table is found. Of a flow network's shift that depends on the image's
 // size, ComfyUI takes the largest, and a table of 10000 entries (ModelSamplingFlux).
-KnownLevels known_levels(const SchedulerConfig& config, Times of_table) {
+KnownLevels known_levels(const SchedulerConfig& config, Times of_table, const std::optional<FlowTable>& flow = {}) {
   if (is_flow(config)) {
-    const double shift = config.dynamic_shift ? shift_of(config.time_shift, config.mu_line.max_shift) : config.shift;
+    FlowTable known{.shift = config.shift, .entries = config.num_train_timesteps};
+    if (config.dynamic_shift) known = {.shift = shift_of(config.time_shift, config.mu_line.max_shift), .entries = 10000};
+    if (flow) known = *flow;
     const Times times = config.prediction == Prediction::flow ? Times::proportional : Times::reversed;
-    return {ModelSigmas::flow(shift, config.dynamic_shift ? 10000 : config.num_train_timesteps),
-            {.family = Family::flow, .times = times, .multiplier = double(config.num_train_timesteps), .shift = shift},
+    return {ModelSigmas::flow(known.shift, known.entries),
+            {.family = Family::flow, .times = times, .multiplier = double(config.num_train_timesteps), .shift = known.shift},
             config.prediction};
   }
   const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
@@ -193,22 +195,26 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   return {.name = std::string(found->name), .sigma = found, .options = options};
 }
 
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps,
+                      const std::optional<FlowTable>& table) {
   if (steps < 1) fail<UsageError>("steps: got {}, expected at least 1", steps);
   const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui, flow = is_flow(config);
-  if (flow && !comfyui)
-    fail<UnsupportedError>("schedule: {}'s conventions for flow networks are not supported, expected compat diffusers, comfyui, or none",
-                           name_of(compat));
+  if (flow && !comfyui && !table)
+    fail<UnsupportedError>(
+        "schedule: {}'s conventions for this flow network are not supported, expected compat diffusers, comfyui, or none", name_of(compat));
   if (flow && !sampler.on_flow_paths)
     fail<UnsupportedError>("sampler '{}': is not defined for flow networks, expected another sampler", sampler.name);
   if (goes_by_time(compat, sampler)) {
+    if (flow)
+      fail<UnsupportedError>("sampler '{}': A1111's has timesteps of its own, which a flow network has not, expected another sampler",
+                             sampler.name);
     if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's has timesteps of its own, expected no sigmas", sampler.name);
     return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
   const bool always = comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
   const bool drops = !given && (always || choice.drops_penultimate);
-  const KnownLevels known = known_levels(config, comfyui ? Times::nearest : Times::table);
-  const bool distilled = !comfyui && sampler.a1111_levels == A1111Levels::distilled;
+  const KnownLevels known = known_levels(config, comfyui ? Times::nearest : Times::table, table);
+  const bool distilled = !comfyui && !flow && sampler.a1111_levels == A1111Levels::distilled;
   const DistilledLevels lcm = distilled ? a1111_distilled_levels(*known.path.table, known.prediction) : DistilledLevels();
   const ModelSigmas model = distilled ? ModelSigmas::exploding(lcm.sigmas) : known.model;
   Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);

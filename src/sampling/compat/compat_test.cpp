@@ -206,15 +206,35 @@ TEST(CompatSchedule, of_flow_networks_is_comfyuis) {
             "UnsupportedError: sampler 'ddpm': is not defined for flow networks, expected another sampler");
   for (const char* sampler : {"euler", "ddim", "lcm"}) {
     const Sampler& one = find_sampler(sampler);
-    EXPECT_EQ(
-        test::complaint_of([&] { own_schedule(Compat::a1111, config(shift), one, own_choice(Compat::a1111, one, ""), 4); }),
-        "UnsupportedError: schedule: a1111's conventions for flow networks are not supported, expected compat diffusers, comfyui, or none");
+    EXPECT_EQ(test::complaint_of([&] { own_schedule(Compat::a1111, config(shift), one, own_choice(Compat::a1111, one, ""), 4); }),
+              "UnsupportedError: schedule: a1111's conventions for this flow network are not supported, expected compat diffusers, "
+              "comfyui, or none");
   }
   // A schedule on which samplers are compared.
   const Schedule common = common_schedule(config(shift), find_schedule("simple", {}, Form::peers), 4);
   ASSERT_EQ(common.steps.size(), 4u);
   EXPECT_EQ(common.path.family, Family::flow);
   EXPECT_NEAR(common.steps.back().to.sigma, 0.4286, 5e-5);
+}
+
+// A program's own table of a flow network, as its family states it.
+TEST(CompatSchedule, of_flow_networks_may_be_on_the_programs_own_table) {
+  const auto config = SchedulerConfig::read(Config::parse(R"({"shift": 3})", "config"), "FlowMatchEulerDiscreteScheduler");
+  const FlowTable table{.shift = std::exp(1.15), .entries = 10000};
+  for (const Compat compat : {Compat::comfyui, Compat::a1111}) {
+    const auto made = [&](const char* sampler) {
+      const Sampler& one = find_sampler(sampler);
+      return own_schedule(compat, config, one, own_choice(compat, one, "normal"), 10, table);
+    };
+    const std::vector<float> sigmas = made("euler").sigmas();
+    const float published[] = {1.0000f, 0.9619f, 0.9171f, 0.8634f, 0.7980f, 0.7166f, 0.6125f, 0.4747f, 0.2836f, 0.0010f, 0};
+    for (size_t i = 0; i < sigmas.size(); ++i) EXPECT_NEAR(sigmas[i], published[i], 6e-5);
+    EXPECT_EQ(made("euler").init_scale, 1);
+    EXPECT_NEAR(made("lcm").steps[1].at.timestep, 961.9, 0.06);
+  }
+  const Sampler& ddim = find_sampler("ddim");
+  EXPECT_EQ(test::complaint_of([&] { own_schedule(Compat::a1111, config, ddim, own_choice(Compat::a1111, ddim, ""), 4, table); }),
+            "UnsupportedError: sampler 'ddim': A1111's has timesteps of its own, which a flow network has not, expected another sampler");
 }
 
 TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {

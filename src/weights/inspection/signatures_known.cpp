@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 117> known{{
+constexpr std::array<Known, 116> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -55,12 +55,6 @@ constexpr std::array<Known, 117> known{{
      {"vace_blocks.0.after_proj.bias"}},
     {"denoiser", "Wan VACE", "original", {"head.modulation", "blocks.0.self_attn.q.weight", "vace_blocks.0.after_proj.bias"}, {}},
     {"denoiser", "Cosmos", "original", {"x_embedder.proj.1.weight", "t_embedder.1.linear_1.weight"}, {}},
-    {"denoiser",
-     "FLUX.1",
-     "diffusers",
-     {"single_transformer_blocks.0.proj_mlp.weight", "transformer_blocks.0.ff_context.net.0.proj.weight", "x_embedder.weight",
-      "time_text_embed.timestep_embedder.linear_1.weight"},
-     {"controlnet_x_embedder.weight"}},
     {"denoiser",
      "Stable Diffusion 3",
      "diffusers",
@@ -309,31 +303,9 @@ constexpr std::array<std::string_view, 11> prefixes{
 
 std::vector<Signature> make_known_signatures() {
   const std::vector<std::string_view> denoiser{"", "model.diffusion_model."}, autoencoder{"", "first_stage_model.", "vae."};
-  constexpr int64_t any = Signature::any;
-  const Signature::Needed flux_norm{"double_blocks.0.img_attn.norm.key_norm.scale", {128}},
-      flux_single{"single_blocks.37.linear1.weight", {any, 3072}}, flux_vector{"vector_in.in_layer.weight", {3072, 768}},
-      flux_guidance{"guidance_in.in_layer.weight", {3072, 256}};
   const std::string dual = "joint_blocks.0.x_block.attn2.qkv.weight", norm = "joint_blocks.0.x_block.attn.ln_q.weight";
   const std::string sixteen = "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)";
   return {
-      {"denoiser",
-       "FLUX.1 dev",
-       "original",
-       denoiser,
-       {flux_norm, flux_single, flux_vector, flux_guidance, {"img_in.weight", {3072, 64}}},
-       {}},
-      {"denoiser",
-       "FLUX.1 Fill",
-       "original",
-       denoiser,
-       {flux_norm, flux_single, flux_vector, flux_guidance, {"img_in.weight", {3072, 384}}},
-       {}},
-      {"denoiser",
-       "FLUX.1 schnell",
-       "original",
-       denoiser,
-       {flux_norm, flux_single, flux_vector, {"img_in.weight", {3072, 64}}},
-       {flux_guidance.name}},
       {"denoiser",
        "Stable Diffusion 3 medium",
        "original",
