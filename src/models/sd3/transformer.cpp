@@ -121,10 +121,9 @@ Mmdit::Mmdit(const Scope& w, const MmditConfig& c)
       text_1((w / "time_text_embed" / "text_embedder" / "linear_1").exact(), c.pooled_width, c.width()),
       text_2((w / "time_text_embed" / "text_embedder" / "linear_2").exact(), c.width(), c.width()),
       context_embedder(w / "context_embedder", c.text_width, c.width()),
+      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block, int64_t i) { return JointBlock(block, c, i); }),
       norm_out((w / "norm_out" / "linear").exact(), c.width(), 2 * c.width()),
-      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {
-  for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "transformer_blocks" / i, c, i);
-}
+      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {}
 
 void Mmdit::check(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled) const {
   const auto [B, h, w, C] = x.dims<4>();
@@ -187,16 +186,16 @@ Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, cons
                  streams.text ? ops::concat({streams.text, waiting.text}, 0) : streams.text};
     waiting = {};
   };
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const bool skips = skipped.images > 0 && std::ranges::find(skipped.layers, int64_t(i)) != skipped.layers.end();
+  for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+    const bool skips = skipped.images > 0 && std::ranges::find(skipped.layers, int64_t(block.index())) != skipped.layers.end();
     if (skips && !waiting.image) {
       waiting = part(streams, all, B);
       streams = part(streams, 0, all);
     } else if (!skips) {
       join();
     }
-    if (!skips) streams = blocks[i](streams, temb);
-    else if (all > 0) streams = blocks[i](streams, temb.slice(0, 0, all));
+    if (!skips) streams = (*block)(streams, temb);
+    else if (all > 0) streams = (*block)(streams, temb.slice(0, 0, all));
   }
   join();
 

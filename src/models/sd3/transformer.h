@@ -15,6 +15,7 @@
 
 #include "models/sd3/config.h"
 #include "nn/layers.h"
+#include "weights/blocks.h"
 
 namespace hearth::models::sd3 {
 
@@ -91,8 +92,8 @@ struct Mmdit {
   nn::Linear time_1, time_2;  // time_text_embed.timestep_embedder.linear_1, .linear_2
   nn::Linear text_1, text_2;  // time_text_embed.text_embedder.linear_1, .linear_2
   nn::Linear context_embedder;
-  std::vector<JointBlock> blocks;  // transformer_blocks.i
-  nn::Linear norm_out;             // norm_out.linear: scale and shift
+  Blocks<JointBlock> blocks;  // transformer_blocks.i
+  nn::Linear norm_out;        // norm_out.linear: scale and shift
   nn::Linear proj_out;
 
  private:
