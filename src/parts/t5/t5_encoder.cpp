@@ -59,9 +59,8 @@ Tensor T5Attention::operator()(const Tensor& x, const Tensor& residual, const Te
   const Shape split{rows / T, T, heads, head};
   const auto [queries, keys, values] =
       ops::linears(x, {{q.weight, q.bias, nn::inner}, {k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
-  const DType factors = q.weight.form.factors == DType::bf16 ? DType::bf16 : DType::f32;
-  const Tensor y =
-      ops::attention(queries.view(split), keys.view(split), values.view(split), {.factors = factors, .bias = bias, .key_lengths = lengths});
+  const Tensor y = ops::attention(queries.view(split), keys.view(split), values.view(split),
+                                  {.factors = q.weight.form.factors, .bias = bias, .key_lengths = lengths});
   return o(y.view({rows, heads * head}), {.residual = residual});
 }
 
@@ -97,9 +96,10 @@ Tensor T5Block::operator()(const Tensor& x, const Tensor& scores, const std::vec
 }
 
 T5EncoderModel::T5EncoderModel(const Scope& w, const T5Config& c)
-    : config(c), shared(w / "shared", c.vocabulary, c.width), final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {
-  for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "encoder" / "block" / i, c, i == 0 || c.every_layer);
-}
+    : config(c),
+      shared(w / "shared", c.vocabulary, c.width),
+      blocks(w / "encoder" / "block", c.layers, [c](const Scope& block, int64_t i) { return T5Block(block, c, i == 0 || c.every_layer); }),
+      final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {}
 
 Tensor T5EncoderModel::operator()(const std::vector<std::vector<int32_t>>& ids, const std::vector<int64_t>& lengths) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;
