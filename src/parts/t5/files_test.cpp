@@ -1,6 +1,7 @@
 #include "parts/t5/files.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/quantized/blocks.h"
 #include "parts/golden_case_test.h"
@@ -31,7 +32,7 @@ nlohmann::json golden(const std::string& name) {
   return nlohmann::json::parse(Structure::read(test::folder_of(__FILE__) / "golden" / (name + ".json")));
 }
 
-TensorList xxl() {
+TensorList xxl_tensors() {
   const nlohmann::json tensors = golden("xxl").at("tensors");
   TensorList all;
   for (const auto& [name, sizes] : tensors.items()) {
@@ -66,7 +67,7 @@ TEST(T5Files, ggml_s_names_are_those_of_its_converter) {
 }
 
 TEST(T5Files, every_layout_of_the_published_file_is_the_same_network) {
-  const TensorList official = xxl();
+  const TensorList official = xxl_tensors();
   for (const std::string prefix : {"", "text_encoders.t5xxl.transformer."})
     for (const Spelling& spelling : t5_files.spellings) {
       const TensorList stored = renamed(official, spelling.writing(official), prefix);
@@ -89,7 +90,7 @@ TEST(T5Files, every_layout_of_the_published_file_is_the_same_network) {
 // Encoders of other sizes are named, too, but not as this one.
 TEST(T5Files, other_encoders_are_not_recognized_as_xxl) {
   for (const Spelling& spelling : t5_files.spellings) {
-    TensorList shallow = xxl();
+    TensorList shallow = xxl_tensors();
     std::erase_if(shallow, [](const auto& t) { return t.first.starts_with("encoder.block.23."); });
     const std::vector<Recognized> found = recognize(renamed(shallow, spelling.writing(shallow)), signatures_of(families));
     ASSERT_EQ(found.size(), 1u) << spelling.name;
