@@ -1,5 +1,5 @@
 // Keys of published config.json files that do not describe the network, or only confirm its usual structure.
-#include "parts/decoder/config.h"
+#include "parts/decoder/reading.h"
 
 #include "parts/golden_case_test.h"
 
@@ -9,15 +9,20 @@ namespace {
 using Read = DecoderConfig (*)(const Config&);
 
 DecoderConfig common(const Config& c) {
-  DecoderConfig d = DecoderConfig::common(c, {});
-  c.finish();
+  const DecoderKeys keys = DecoderKeys::read(c, {});
+  DecoderConfig d = keys.decoder();
+  d.layers.assign(size_t(keys.layers), pre_norm(keys.rms_norm(), keys.attention(), keys.mlp()));
+  keys.finish(c);
   return d;
 }
 DecoderConfig alike(const Config& c) {
-  DecoderConfig d = DecoderConfig::common(c, {});
-  d.windows.assign(size_t(d.layers), c.integer("sliding_window", 0));
-  require_layers_alike(c, d);
-  c.finish();
+  const DecoderKeys keys = DecoderKeys::read(c, {});
+  AttentionConfig attention = keys.attention();
+  attention.window = c.integer("sliding_window", 0);
+  DecoderConfig d = keys.decoder();
+  d.layers.assign(size_t(keys.layers), pre_norm(keys.rms_norm(), attention, keys.mlp()));
+  require_layers_alike(c, attention.window);
+  keys.finish(c);
   return d;
 }
 
