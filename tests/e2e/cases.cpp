@@ -23,13 +23,14 @@ Tensor golden(const Case& c, const std::string& what) {
 }  // namespace
 
 Request to_request(const nlohmann::json& json) {
-  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
+  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance").get<double>()};
   const auto option = [&](const char* key, const char* name, auto example) {
     if (json.contains(key)) r.options[name] = json.at(key).get<decltype(example)>();
   };
   if (json.contains("negative")) r.negative_prompt = json.at("negative").get<std::string>();
   if (json.contains("end")) r.refiner_start = json.at("end").get<double>();
   option("prompt_2", "prompt_2", std::string()), option("negative_2", "negative_prompt_2", std::string());
+  option("length", "max_sequence_length", int64_t()), option("true_cfg", "true_cfg_scale", double());
   for (const char* name : {"clip_skip", "clip_skip_2"}) option(name, name, int64_t());
   for (const char* name : {"original_size", "target_size", "crop", "negative_original_size", "negative_target_size", "negative_crop"})
     option(name, name, std::array<int64_t, 2>());
