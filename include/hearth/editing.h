@@ -41,6 +41,12 @@ struct Editing {
   std::string image_name, mask_name, depth_map_name, control_image_name;  // for metadata
 };
 
+// An image that the model looks at besides the prompt, for models that do: an image to edit, or an image prompt.
+struct Reference {
+  Image image;       // any size
+  std::string name;  // for metadata
+};
+
 // A second pass: upscales the first pass's result before VAE decode and denoises it again. A1111's "hires. fix".
 struct Hires {
   double scale = 2;  // 1 … 64; sides are rounded down to a multiple of the VAE's factor

@@ -119,6 +119,8 @@ struct Request {
   int64_t batch_index = 0;                                 // compat "comfyui": index of the first image within a larger batch
   std::optional<Array> noise;  // initial noise, standard normal [batch, channels, height/8, width/8]; default: from the seed
   Editing edit;                // the image that the run starts from
+  // Images that the model looks at, in their order. UsageError for a model that looks at none.
+  std::vector<Reference> references;
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;

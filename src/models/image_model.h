@@ -52,9 +52,10 @@ struct ImageTask {
   Request request;  // its size is that of the run
   uint64_t seed = 0, variation_seed = 0;
   ImageEdit edit;
-  Tensor noise;                // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
-  int64_t steps_before = 0;    // of a first pass, for prompts that change (text::PromptReading)
-  bool common_levels = false;  // uses sampling::common_schedule for any sampler; for comparing samplers
+  std::vector<Pixels> references;  // images that the model looks at, of any size
+  Tensor noise;                    // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
+  int64_t steps_before = 0;        // of a first pass, for prompts that change (text::PromptReading)
+  bool common_levels = false;      // uses sampling::common_schedule for any sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;
 };
 

@@ -10,5 +10,14 @@ inline constexpr Slot transformer{.name = "transformer", .label = "transformer",
 inline constexpr Slot vae{.name = "vae", .label = "VAE", .role = ComponentRole::autoencoder};
 inline constexpr Slot text_encoder{.name = "text_encoder", .label = "text encoder", .role = ComponentRole::text_encoder};
 inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .label = "second text encoder", .role = ComponentRole::text_encoder};
+inline constexpr Slot image_encoder{.name = "image_encoder",
+                                    .label = "image encoder",
+                                    .role = ComponentRole::image_encoder,
+                                    .adds = "the image encoder of image prompts, if --redux does not hold one: a SigLIP vision tower"};
+inline constexpr Slot image_embedder{.name = "image_embedder",
+                                     .label = "Redux image embedder",
+                                     .role = ComponentRole::image_encoder,
+                                     .adds = "image prompts by Redux, from --reference: a folder with its image encoder, or the embedder",
+                                     .flag = "--redux"};
 
 }  // namespace hearth::models::slots

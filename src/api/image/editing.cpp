@@ -159,6 +159,12 @@ std::optional<models::DepthMap> depth_of(const Request& r) {
   return depth;
 }
 
+std::vector<Pixels> references_of(const Request& r) {
+  std::vector<Pixels> images;
+  for (const Reference& reference : r.references) images.push_back(pixels_of(reference.image, "reference image"));
+  return images;
+}
+
 Pixels Canvas::put_back(const Pixels& painted) const {
   if (!puts_back) return painted;
   return region ? pasted(painted, original, mask, *region) : pasted(painted, original, mask);

@@ -43,6 +43,8 @@ models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::
                          .variation_seed = seeds.variation,
                          .edit = edit_of(r, canvas),
                          .noise = r.noise ? api::to_tensor(*r.noise, host, "noise") : Tensor()};
+  task.references = api::references_of(r);
+  for (Reference& reference : task.request.references) reference.image = {};
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;

@@ -125,7 +125,7 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
                         .object = option.group,
                         .value_if_missing = "",
                         .a1111 = option.a1111},
-          .of_family = true};
+          .of_caller = true};
   row.set = [type = option.type, setting = row.setting](Request& r, const std::string& text) {
     r.options[setting.name] = read_option(type, text, setting);
   };

@@ -33,7 +33,7 @@ const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
   std::optional<MemoryPlan> best;
-  for (MemoryPlan& mode : memory_modes(model_.facts().codec, task_.request, passes_, limit)) {
+  for (MemoryPlan& mode : memory_modes(model_.facts(), task_.request, passes_, limit)) {
     measure(mode, model_.members_, passes_, model_.networks_);
     if (!best || mode.process < best->process) best = std::move(mode);
     if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));

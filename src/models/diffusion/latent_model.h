@@ -36,6 +36,13 @@ enum class ScaleUse {
   none,    // distilled without an input for it
 };
 
+// What a model does with reference images, which it looks at besides the prompt.
+enum class ReferenceImages {
+  none,       // it does not look at any
+  as_prompt,  // image encoders add them to the prompt's conditioning: LatentModel::with_references
+  as_latents  // the denoiser receives their latents: Call::references
+};
+
 // Default strengths of runs that start from an image.
 struct Strengths {
   double image = 0.8, mask = 1;
@@ -55,6 +62,7 @@ struct Facts {
   bool rounds_calls_up = false;      // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
 
   Beside beside = Beside::nothing;
+  ReferenceImages reference_images = ReferenceImages::none;
   bool image_beside_is_scaled = false;  // the input image is scaled like the latents
   ScaleUse scale_use = ScaleUse::factor;
   double guidance = 7.5;  // default scale
@@ -82,6 +90,7 @@ class ReadPrompts {
 struct Call {
   const Conditioning& given;
   Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined if there is none
+  std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
   double embedded_guidance = 1;  // the scale that the network receives, if it has an input for it
@@ -101,6 +110,8 @@ class LatentModel {
   // and steps, and receives chunks, embeddings, options and warnings. Errors of the prompt parsers.
   virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                     ResolvedImage& resolved) const = 0;
+  // The prompt's conditionings with the task's reference images, for ReferenceImages::as_prompt; its image encoders are loaded.
+  virtual EncodedPrompt with_references(const Loaded& networks, const ImageTask& task, EncodedPrompt prompt, Backend& host) const;
   // x [n, h, w, C] at a timestep of the training scale → the network's prediction, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.

@@ -10,7 +10,9 @@
 
 namespace hearth::models::diffusion {
 
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit) {
+std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request, std::span<const Pass> passes, int64_t limit) {
+  const CodecConfig& codec = facts.codec;
+  const bool reads_references = facts.reference_images == ReferenceImages::as_latents;
   using Tiling = VaeTiling;
   const int64_t factor = codec.factor, unit = codec.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
@@ -18,8 +20,13 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
     fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
-  const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
-  const bool encodes = std::ranges::any_of(passes, [](const Pass& p) { return !p.task.edit.images.empty(); });
+  int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);  // of the largest image, in latent pixels
+  bool encodes = std::ranges::any_of(passes, [](const Pass& p) { return !p.task.edit.images.empty(); });
+  if (reads_references)
+    for (const Pixels& image : passes.back().task.references) {
+      side = std::max({side, image.width / factor, image.height / factor});
+      encodes = true;
+    }
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {

@@ -118,7 +118,8 @@ std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   std::vector<Component*> all;
   for (Component& c : components_)
     if (is_in(c, which)) all.push_back(&c);
-  std::ranges::stable_partition(all, [](const Component* c) { return c->spec.role == Role::text_encoder; });
+  const auto encodes = [](const Component* c) { return c->spec.role == Role::text_encoder || c->spec.role == Role::image_encoder; };
+  std::ranges::stable_partition(all, encodes);
   return all;
 }
 

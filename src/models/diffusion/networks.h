@@ -73,7 +73,7 @@ class Networks {
     std::vector<Role> roles = {};  // of the components to open; empty: all
   };
   // Opens the files and reads their headers; loads nothing. Components are on `device` unless the request names another. Networks are
-  // loaded in this order: the text encoders of all members, then the remaining components of each.
+  // loaded in this order: the text and image encoders of all members, then the remaining components of each.
   Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
   // The same files for dry twins of the devices. `ledger` counts the memory of a run on them, and the part of a file that is in memory
   // during loading.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "models/diffusion/references.h"
 #include "models/request.h"
 #include "sampling/compat/run_schedule.h"
 
@@ -139,6 +140,17 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   return stage;
 }
 
+void take_references(const Facts& facts, Pass& p) {
+  std::vector<Pixels>& images = p.task.references;
+  if (images.empty()) return;
+  if (facts.reference_images == ReferenceImages::none)
+    fail<UsageError>("generate: this model does not look at reference images, expected none");
+  if (facts.reference_images == ReferenceImages::as_prompt) return;
+  if (!facts.codec.encodes)
+    fail<UsageError>("generate: a reference image is given, but the autoencoder is a decoder only, expected one with an encoder");
+  images = fitted_references(std::move(images), facts.side_unit());
+}
+
 // The request with every default filled in.
 Request filled_in(const Pass& p) {
   Request r = p.task.request;
@@ -159,6 +171,7 @@ Request filled_in(const Pass& p) {
   r.seed = p.task.seed, r.variation.seed = p.task.variation_seed;
   r.edit.strength = p.strength;
   r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset(), r.edit.control_image.reset();
+  for (Reference& reference : r.references) reference.image = {};
   return r;
 }
 
@@ -214,6 +227,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   if (!facts.codec.encodes && (!task.edit.images.empty() || task.edit.control))
     fail<UsageError>("generate: the run {}, but the autoencoder is a decoder only, expected one with an encoder",
                      task.edit.control ? "has a control image" : "starts from an image");
+  take_references(facts, p);
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
