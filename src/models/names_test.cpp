@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using test::key_list, test::ListedSource;
 
 const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file",  "sdxl-single-file", "refiner-single-file",
-                                            "flux1-dev-bfl",    "flux1-schnell-bfl", "flux1-fill-bfl"};
+                                            "sd3-medium-sai",   "sd35-medium-sai",   "sd35-large-sai",   "flux1-dev-bfl",
+                                            "flux1-schnell-bfl", "flux1-fill-bfl"};
 
 // As named in the golden file.
 std::string name_of(Form form) {
@@ -118,6 +119,9 @@ TEST(Names, the_maps_are_bijections_on_published_files) {
   EXPECT_EQ(counts["sdxl-single-file"]["unet"], 1680u);
   EXPECT_EQ(counts["sdxl-single-file"]["vae"], 248u);
   EXPECT_EQ(counts["refiner-single-file"]["unet"], 1220u);
+  EXPECT_EQ(counts["sd3-medium-sai"]["transformer"], 683u);
+  EXPECT_EQ(counts["sd35-medium-sai"]["transformer"], 909u);
+  EXPECT_EQ(counts["sd35-large-sai"]["transformer"], 1227u);
   EXPECT_EQ(counts["flux1-dev-bfl"], (std::map<std::string, size_t>{{"transformer", 1160}}));
   EXPECT_EQ(counts["flux1-schnell-bfl"]["transformer"], 1156u);
   EXPECT_EQ(counts["flux1-fill-bfl"]["transformer"], 1160u);
@@ -153,6 +157,10 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sdxl-single-file", channels(9)), "sdxl-inpainting");
   EXPECT_EQ(folders("sdxl-single-file", channels(8)), "cosxl-edit sdxl-pix2pix");
   EXPECT_EQ(folders("refiner-single-file", as_it_is), "sdxl-refiner");
+  EXPECT_EQ(folders("sd3-medium-sai", as_it_is), "sd3-medium");
+  EXPECT_EQ(folders("sd35-medium-sai", as_it_is), "sd35-medium");
+  EXPECT_EQ(folders("sd35-large-sai", as_it_is), "sd35-large sd35-large-turbo");
+  EXPECT_EQ(folders("sd3-medium-sai", [](TensorList& all) { all["model.diffusion_model.pos_embed"].shape[1] = 1024; }), "");
   const auto takes = [](int64_t n) { return [n](TensorList& all) { all["img_in.weight"].shape[1] = n; }; };
   EXPECT_EQ(folders("flux1-dev-bfl", as_it_is), "flux1-dev flux1-kontext-dev");
   EXPECT_EQ(folders("flux1-dev-bfl", takes(128)), "flux1-canny-dev flux1-depth-dev");
@@ -165,6 +173,8 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   };
   EXPECT_EQ(folders("sdxl-single-file", without("model.diffusion_model.middle_block.1.transformer_blocks.9.")), "");
   EXPECT_EQ(folders("sd15-single-file", without("model.diffusion_model.output_blocks.11.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.23.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.12.x_block.attn2.")), "");
   EXPECT_EQ(folders("flux1-dev-bfl", without("single_blocks.37.")), "");
 }
 

@@ -177,6 +177,13 @@ Request filled_in(const Pass& p) {
 
 }  // namespace
 
+std::vector<MemberComponent> Pass::unused() const {
+  std::vector<MemberComponent> all;
+  for (size_t m = 0; m < stages.size(); ++m)
+    for (std::string& name : stages[m].prompts->unused()) all.push_back({m, std::move(name)});
+  return all;
+}
+
 sampling::NoiseRequest Pass::draws() const {
   const Request& r = task.request;
   return {.seed = task.seed,

@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 116> known{{
+constexpr std::array<Known, 115> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -56,10 +56,6 @@ constexpr std::array<Known, 116> known{{
     {"denoiser", "Wan VACE", "original", {"head.modulation", "blocks.0.self_attn.q.weight", "vace_blocks.0.after_proj.bias"}, {}},
     {"denoiser", "Cosmos", "original", {"x_embedder.proj.1.weight", "t_embedder.1.linear_1.weight"}, {}},
     {"denoiser",
-     "Stable Diffusion 3",
-     "diffusers",
-     {"pos_embed.proj.weight", "transformer_blocks.0.norm1_context.linear.weight", "context_embedder.weight"},
-     {"single_transformer_blocks.0.proj_mlp.weight", "controlnet_blocks.0.weight"}},
     {"denoiser", "Stable Video Diffusion", "diffusers", {"mid_block.resnets.0.time_mixer.mix_factor", "add_embedding.linear_1.weight"}, {}},
     {"denoiser",
      "Stable Diffusion ×4 upscaler UNet",
@@ -303,27 +299,8 @@ constexpr std::array<std::string_view, 11> prefixes{
 
 std::vector<Signature> make_known_signatures() {
   const std::vector<std::string_view> denoiser{"", "model.diffusion_model."}, autoencoder{"", "first_stage_model.", "vae."};
-  const std::string dual = "joint_blocks.0.x_block.attn2.qkv.weight", norm = "joint_blocks.0.x_block.attn.ln_q.weight";
   const std::string sixteen = "AutoencoderKL, 16 latent channels (Stable Diffusion 3, FLUX.1)";
   return {
-      {"denoiser",
-       "Stable Diffusion 3 medium",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {"joint_blocks.23.context_block.adaLN_modulation.1.bias", {3072}}},
-       {dual, norm, "joint_blocks.24.x_block.attn.qkv.weight"}},
-      {"denoiser",
-       "Stable Diffusion 3.5 medium",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {1536, 16, 2, 2}}, {dual, {}}, {norm, {}}, {"joint_blocks.23.x_block.attn.qkv.weight", {}}},
-       {"joint_blocks.24.x_block.attn.qkv.weight"}},
-      {"denoiser",
-       "Stable Diffusion 3.5 large",
-       "original",
-       denoiser,
-       {{"x_embedder.proj.weight", {2432, 16, 2, 2}}, {norm, {}}, {"joint_blocks.37.x_block.attn.qkv.weight", {}}},
-       {dual, "joint_blocks.38.x_block.attn.qkv.weight"}},
       {"autoencoder",
        sixteen,
        "original",

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import diffusers
 import torch
 import transformers
-from diffusers import AutoencoderKL, FluxTransformer2DModel, UNet2DConditionModel
+from diffusers import AutoencoderKL, FluxTransformer2DModel, SD3Transformer2DModel, UNet2DConditionModel
 from diffusers.loaders import single_file_utils as reference
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection
 
@@ -24,6 +24,7 @@ CONFIGS = {folder.name: folder for folder in ROOT.glob("src/models/*/configs/*")
 
 UNET_AND_VAE = {"unet": (reference.convert_ldm_unet_checkpoint, UNet2DConditionModel), "vae": (reference.convert_ldm_vae_checkpoint, AutoencoderKL)}
 FLUX = {"transformer": (lambda tensors, config: reference.convert_flux_transformer_checkpoint_to_diffusers(tensors), FluxTransformer2DModel)}
+SD3 = {"transformer": (lambda tensors, config: reference.convert_sd3_transformer_checkpoint_to_diffusers(tensors), SD3Transformer2DModel)}
 # list → configurations; component → (converter, class); text encoder → (prefix, kind)
 FILES = {
     "sd15-single-file": ("sd15", UNET_AND_VAE, {"text_encoder": ("cond_stage_model.transformer.", "clip")}),
@@ -31,12 +32,15 @@ FILES = {
     "sdxl-single-file": ("sdxl", UNET_AND_VAE, {"text_encoder": ("conditioner.embedders.0.transformer.", "clip"),
                                                 "text_encoder_2": ("conditioner.embedders.1.model.", "open_clip")}),
     "refiner-single-file": ("sdxl-refiner", UNET_AND_VAE, {"text_encoder_2": ("conditioner.embedders.0.model.", "open_clip")}),
+    "sd3-medium-sai": ("sd3-medium", SD3, {}),
+    "sd35-medium-sai": ("sd35-medium", SD3, {}),
+    "sd35-large-sai": ("sd35-large", SD3, {}),
     "flux1-dev-bfl": ("flux1-dev", FLUX, {}),
     "flux1-schnell-bfl": ("flux1-schnell", FLUX, {}),
     "flux1-fill-bfl": ("flux1-fill-dev", FLUX, {}),
 }
 # Equal parts of the rows of tensors that the converters cut or swap: q, k and v; these and an MLP of four times the width; shift and scale.
-PARTS = {".in_proj_": 3, ".qkv.": 3, ".linear1.": 7, "final_layer.adaLN_modulation.1.": 2}
+PARTS = {".in_proj_": 3, ".qkv.": 3, ".linear1.": 7, ".adaLN_modulation.": 2}
 
 
 def parts_of(name):
