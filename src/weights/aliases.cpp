@@ -96,6 +96,7 @@ std::map<std::string, std::string> official_names(const std::map<std::string, Te
     std::optional<std::string> renamed;
     for (const Alias& rule : rules) {
       const auto result = rewrite(name, rule.stored, rule.official);
+      if (result && rule.unless_there && stored.contains(*result)) continue;
       if (result && renamed && *result != *renamed) fail<WeightError>("aliases: '{}' could be '{}' or '{}'", name, *renamed, *result);
       if (result) renamed = result;
     }

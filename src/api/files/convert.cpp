@@ -125,6 +125,8 @@ class Conversion {
         checkpoint_(models::open_checkpoint(request.model, api::places_of(request.model, open_options(request)))),
         device_(make_backend({.name = "reference", .threads = 1})) {
     for (const Component& c : checkpoint_.components()) {
+      if (checkpoint_.is_added(c.name))
+        fail<UsageError>("convert: {} has no {} that could be replaced", checkpoint_.pipeline_class(), checkpoint_.label_of(c.name));
       if (!checkpoint_.is_decoder_alone(c.name)) continue;
       const auto given = request.components.find(c.name);
       fail<UnsupportedError>("{}: the VAE has only a decoder, expected an encoder too",

@@ -33,7 +33,7 @@ const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
   std::optional<MemoryPlan> best;
-  for (MemoryPlan& mode : memory_modes(model_.facts().codec, task_.request, passes_, limit)) {
+  for (MemoryPlan& mode : memory_modes(model_.facts(), task_.request, passes_, limit)) {
     measure(mode, model_.members_, passes_, model_.networks_);
     if (!best || mode.process < best->process) best = std::move(mode);
     if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
@@ -49,7 +49,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   networks.require_unchanged();
   if (!how.everything) {
     networks.release({});
-    networks.check_numbers_once();  // find non-finite weights before all the steps, not after them
+    networks.check_numbers_once({.without = passes_[0].unused()});  // find non-finite weights before all the steps, not after them
   }
   Holding holding(networks);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
@@ -58,10 +58,8 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
   if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
-  begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
-    const HostedCodec codec = model_.codec_of(holding);
-    return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
-  });
+  begin_second(second, *task_.request.hires, first.latents,
+               [&](const Tensor& latents) { return model_.codec_of(holding, how.tile).decode(latents); });
   first.encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   first.latents = {};
   return both(first, diffusion::run(model_.members_, second, how, holding, progress));

@@ -6,7 +6,7 @@
 namespace hearth::models::diffusion {
 
 // The modes that a job of these passes allows, by increasing cost; just one if there is no limit (0). UsageError for an invalid tile size.
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit);
+std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request, std::span<const Pass> passes, int64_t limit);
 
 // The mode of the first of two passes: it releases nothing that the second needs.
 MemoryPlan of_first_pass(const MemoryPlan& plan);
