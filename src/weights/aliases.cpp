@@ -53,6 +53,10 @@ class AliasedSource : public TensorSource {
     if (found == stored_.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
     return source_->read(found->second, wanted, backend);
   }
+  Tensor scale(const std::string& name, Backend& backend) override {
+    const auto found = stored_.find(name);
+    return found == stored_.end() ? Tensor() : source_->scale(found->second, backend);
+  }
   void release(const std::string& name) override {
     if (const auto found = stored_.find(name); found != stored_.end()) source_->release(found->second);
   }

@@ -7,7 +7,7 @@
 
 #include "core/files/file.h"
 #include "core/files/json.h"
-#include "weights/layout/widened.h"
+#include "weights/layout/float8.h"
 #include "weights/listing.h"
 
 namespace hearth {
@@ -298,7 +298,7 @@ std::shared_ptr<TensorSource> Checkpoint::tensors(std::string_view name, const s
   if (const GivenComponent* other = given(name)) return other->tensors;
   const auto source = archive_ ? archive_->tensors(component(name).name) : open_weight_files(chosen);
   const NetworkFiles* network = network_of(families_, component(name).class_name);
-  return aliased(widened(source), network ? network->aliases : std::span<const Alias>());
+  return aliased(with_float8_scales(source), network ? network->aliases : std::span<const Alias>());
 }
 
 std::string Checkpoint::part_of_files(std::string_view name) const {

@@ -8,6 +8,7 @@
 #include "core/on_host.h"
 #include "core/threads.h"
 #include "hearth/component.h"
+#include "weights/dequantized.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
 #include "weights/packed_cache.h"
@@ -64,9 +65,16 @@ bool f16_spoils(const Tensor& x) {
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
 }
 
-// Rounds f64 to f32, or dequantizes blocks, on the same host.
+// Rounds f64 to f32, on the same host.
 Tensor as_f32(const Tensor& x) {
   return written_on_host(x.backend(), x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
+}
+
+Shape without_leading_ones(const Shape& shape) {
+  Shape rest;
+  for (const int64_t size : shape)
+    if (rest.rank() > 0 || size != 1) rest.push_back(size);
+  return rest;
 }
 
 // "; 3 missing: a, b, c"
@@ -77,22 +85,24 @@ void add_list(std::string& text, const std::vector<std::string>& items, std::str
 }  // namespace
 
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend) {
-  if (!backend.prefers_bf16()) return {};
+  const WeightTypes as_stored{.compact_factors = asked_factors(Precision::automatic, true, backend)};
+  if (!backend.prefers_bf16()) return as_stored;
   int64_t narrow = 0, all = 0;
   for (const auto& [name, info] : source.list()) {
     all += info.shape.numel();
-    narrow += is_16bit_float(info.dtype) ? info.shape.numel() : 0;
+    narrow += is_16bit_float(info.dtype) || is_compact(info.dtype) ? info.shape.numel() : 0;
   }
-  if (2 * narrow <= all) return {};
+  if (2 * narrow <= all) return as_stored;
   return {.hold = DType::bf16, .factors = asked_factors(Precision::bf16, false, backend)};
 }
 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
     : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
-  const auto& [hold, factors, in_place] = options_.types;
+  const auto& [hold, factors, in_place, compact_factors] = options_.types;
   // In place, weights of a block type support all factors.
-  if (in_place && !can_have_factors({.hold = DType::q8_0, .factors = factors, .in_place = true}))
-    fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(factors));
+  for (const DType f : {in_place ? factors : DType::f32, compact_factors.value_or(DType::f32)})
+    if (!can_have_factors({.hold = DType::q8_0, .factors = f, .in_place = true}))
+      fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(f));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, expected f32, f16 or bf16", name_of(*hold));
   if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
@@ -129,12 +139,13 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
   const auto listed = listed_.find(name);
   if (listed == listed_.end()) return true;
   const TensorInfo& info = listed->second;
-  const bool readable = is_float(info.dtype) || (is_blocked(info.dtype) && options_.types.in_place);
-  const bool fits = info.unreadable.empty() && readable && info.shape == shape;
+  const bool readable = is_float(info.dtype) || is_compact(info.dtype);
+  const bool same = info.shape == shape || (info.short_rank && without_leading_ones(info.shape) == without_leading_ones(shape));
+  const bool fits = info.unreadable.empty() && readable && same;
   if (!fits) read_.insert(name);
   if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
   else if (!readable) unreadable_.push_back(fmt::format("'{}' has the type {}, expected f32, f16, bf16 or f64", name, name_of(info.dtype)));
-  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
+  else if (!same) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
   return fits;
 }
 
@@ -151,11 +162,12 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
 // The stored tensor, checked; undefined if a check fails, which is recorded.
 Tensor Weights::read(const std::string& name, const Shape& shape) {
   if (!expect(name, shape)) return {};
-  const auto listed = listed_.find(name);
-  const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
+  const DType stored = stored_type(name);
   Tensor x;
   if (reading_ != Reading::names) {
     x = source_->read(name, shape, backend_->host());
+    if (const auto listed = listed_.find(name); listed != listed_.end() && listed->second.short_rank && x.shape() != shape)
+      x = x.view(shape);
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
     const int64_t bad = unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
     if (bad && matches_any(options_.idle, name)) {
@@ -174,12 +186,22 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
   return x;
 }
 
+DType Weights::stored_type(const std::string& name) const {
+  const auto listed = listed_.find(name);
+  return listed == listed_.end() ? DType::f32 : listed->second.dtype;
+}
+
+// x as floats.
+Tensor Weights::values_of(const std::string& name, const Tensor& x) {
+  return is_compact(x.dtype()) ? dequantized(x, source_->scale(name, backend_->host()), backend_->host()) : x;
+}
+
 // A copy on the backend or its host, in dtype `to`.
 Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Backend& where) {
   Tensor y = Tensor::empty(where, x.shape(), to);
   report_.bytes_held += int64_t(y.bytes());
   unless_dry(*backend_, [&] {
-    where.upload(x.dtype() == DType::f64 || (is_blocked(x.dtype()) && to != x.dtype()) ? as_f32(x) : x, y);
+    where.upload(x.dtype() == DType::f64 ? as_f32(x) : x, y);
     source_->release(name);
   });
   return y;
@@ -195,14 +217,16 @@ DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
 
 Tensor Weights::tensor(const std::string& name, const Shape& shape) {
   const Tensor x = read(name, shape);
-  return x ? converted(name, x, DType::f32, *backend_) : Tensor();
+  return x ? converted(name, values_of(name, x), DType::f32, *backend_) : Tensor();
 }
 
 Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
-  const bool wider = x.dtype() == DType::f64;
-  if (wider) x = as_f32(x);
+  // Rows of blocks stay as they are; other types become floats that an embedding reads.
+  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape);
+  const bool wider = x.dtype() == DType::f64 || (is_compact(x.dtype()) && !rows);
+  if (!rows) x = x.dtype() == DType::f64 ? as_f32(x) : values_of(name, x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
   const DType hold = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
   if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold, *backend_);
@@ -223,10 +247,9 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
 
 Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact) {
   if (!expect(name, shape)) return {};
-  if (Weight kept = from_cache(name, shape, kind)) {
-    const auto listed = listed_.find(name);
-    const DType stored = listed == listed_.end() ? DType::f32 : listed->second.dtype;
-    count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
+  const bool stays = stays_as_stored(name, shape, kind);
+  if (Weight kept = stays ? Weight() : from_cache(name, shape, kind)) {
+    count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
     report_.bytes_held += int64_t(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
@@ -234,7 +257,8 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   Tensor x = read(name, shape);
   if (!x) return {};
   if (x.dtype() == DType::f64) x = as_f32(x);
-  if (options_.types.in_place && kind == WeightKind::linear) return weight_in_place(name, x, exact);
+  if (stays) return weight_in_place(name, x, kind, exact);
+  x = values_of(name, x);
   WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
   form.factors = factors_for(form, exact);
   Weight weight{
@@ -247,18 +271,30 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   return weight;
 }
 
-Weight Weights::weight_in_place(const std::string& name, Tensor x, bool exact) {
-  const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
+bool Weights::stays_as_stored(const std::string& name, const Shape& shape, WeightKind kind) const {
+  const DType stored = stored_type(name);
+  if (!is_compact(stored)) return options_.types.in_place && kind == WeightKind::linear;
+  return (kind == WeightKind::linear || kind == WeightKind::glu) && has_whole_rows(stored, shape);
+}
+
+Weight Weights::weight_in_place(const std::string& name, Tensor x, WeightKind kind, bool exact) {
+  const bool compact = is_compact(x.dtype());
+  const DType hold = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
   else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
-  WeightForm form{.hold = hold, .factors = options_.types.factors, .in_place = true};
+  else any_in_file_ = true;
+  const DType factors = compact ? options_.types.compact_factors.value_or(options_.types.factors) : options_.types.factors;
+  WeightForm form{.hold = hold, .factors = factors, .in_place = true};
   form.factors = factors_for(form, exact);
+  Tensor scale = compact ? source_->scale(name, backend_->host()) : Tensor();
+  if (scale) scale = scale.to(*backend_);
   return {.name = name,
           .shape = x.shape(),
           .form = form,
-          .prepared = backend_->prepare(x, WeightKind::linear, form),
+          .prepared = backend_->prepare(x, kind, form),
           .backend = backend_,
-          .kind = WeightKind::linear};
+          .kind = kind,
+          .scale = std::move(scale)};
 }
 
 void Weights::finish() const {
@@ -274,7 +310,7 @@ void Weights::finish() const {
   add_list(text, non_finite_, "non-finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
-  if (!options_.types.in_place) source_->release_all();  // pages of weights in place are needed again
+  if (!options_.types.in_place && !any_in_file_) source_->release_all();  // pages of weights in place are needed again
   if (cache_of_part_) cache_of_part_->finish(backend_->threads());
 }
 

@@ -25,13 +25,14 @@ Tensor golden(const Case& c, const std::string& what) {
 }  // namespace
 
 Request to_request(const nlohmann::json& json) {
-  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
+  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance").get<double>()};
   const auto option = [&](const char* key, const char* name, auto example) {
     if (json.contains(key)) r.options[name] = json.at(key).get<decltype(example)>();
   };
   if (json.contains("negative")) r.negative_prompt = json.at("negative").get<std::string>();
   if (json.contains("end")) r.refiner_start = json.at("end").get<double>();
   option("prompt_2", "prompt_2", std::string()), option("negative_2", "negative_prompt_2", std::string());
+  option("length", "max_sequence_length", int64_t()), option("true_cfg", "true_cfg_scale", double());
   option("prompt_3", "prompt_3", std::string()), option("negative_3", "negative_prompt_3", std::string());
   for (const char* name : {"clip_skip", "clip_skip_2", "max_sequence_length"}) option(name, name, int64_t());
   if (json.value("no_t5", false)) r.options["no_t5"] = 1;

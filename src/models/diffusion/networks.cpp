@@ -6,7 +6,7 @@
 
 #include "core/backend.h"
 #include "core/error.h"
-#include "weights/component_types.h"
+#include "core/factors.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::diffusion {
@@ -71,15 +71,21 @@ void Networks::add_preview(const GivenComponent& given, ComponentSpec spec) {
 }
 
 void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
+  std::map<DType, int64_t> values;
   for (const auto& [tensor, info] : c.source->list()) {
+    values[info.dtype] += info.shape.numel();
     const int64_t bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     c.bytes += bytes;
     c.largest = std::max(c.largest, bytes);
     c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
   }
-  c.types = component_types(*c.source, *c.device, asked);
-  c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
-  c.report.factors = name_of(c.types.factors);
+  c.types = asked ? *asked : automatic_types(*c.source, *c.device);
+  // Of most values, as of most work.
+  const auto most = std::ranges::max_element(values, {}, &std::pair<const DType, int64_t>::second);
+  const bool compact = most != values.end() && is_compact(most->first);
+  const DType factors = compact ? c.types.compact_factors.value_or(c.types.factors) : c.types.factors;
+  c.report.held = c.types.hold && !compact ? std::string(name_of(*c.types.hold)) : "as stored";
+  c.report.factors = name_of(compact ? factors_for({.hold = most->first, .factors = factors, .in_place = true}) : factors);
   c.report.device = c.device->name();
 }
 

@@ -185,10 +185,10 @@ InspectedCheckpoint inspect_gguf(const fs::path& path, std::span<const KnownFami
   InspectedComponent c{.name = metadata.text("general.name", path.filename().string()),
                        .class_name = metadata.text("general.architecture", "")};
   for (const fs::path& part : file->paths()) add_file(part, c);
-  const auto tensors = file->list();
-  count_tensors(tensors, c);
-  c.recognized = recognize_any(tensors, families);
+  count_tensors(file->list(), c);
+  c.recognized = recognize_any(file->list(), families);
   for (const auto& [key, value] : metadata.values()) {
+    if (key.starts_with("comfy.gguf.orig_shape.")) continue;  // one for each reshaped tensor
     const nlohmann::json json = value_json(metadata, key, value);
     const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     c.metadata[key] = json.is_string() ? json.get<std::string>() : text;

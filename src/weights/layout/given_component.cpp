@@ -6,7 +6,8 @@
 #include "core/files/file.h"
 #include "core/files/json.h"
 #include "weights/checkpoint_files.h"
-#include "weights/layout/widened.h"
+#include "weights/gguf/gguf.h"
+#include "weights/layout/float8.h"
 
 namespace hearth {
 namespace {
@@ -88,13 +89,15 @@ GivenComponent open_given(const fs::path& path, std::string_view component, std:
   } else {
     source = open_tensor_file(path);
   }
-  source = widened(std::move(source));
+  if (const auto* split = dynamic_cast<const GgufFile*>(source.get())) files = split->paths();
+  const std::string architecture = gguf_architecture(*source);
+  source = with_float8_scales(std::move(source));
   const TensorList tensors = source->list();
   const std::vector<Section> sections = find_sections(tensors, families, source->describe());
   const Section* section = choose(sections, component, families);
   if (!section)
     fail<WeightError>("{}: holds no {}, only {}", source->describe(), label_of(families, component),
-                      contents_of(tensors, sections, families));
+                      contents_of(tensors, sections, families, architecture));
   const nlohmann::json json = config.empty() ? nlohmann::json() : load_json(config);
   GivenComponent given = given_by(std::move(source), *section, {.config = &json});
   given.files = std::move(files), given.config = std::move(config);
