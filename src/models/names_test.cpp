@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using test::key_list, test::ListedSource;
 
-const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file",  "sdxl-single-file", "refiner-single-file",
-                                            "sd3-medium-sai",   "sd35-medium-sai",   "sd35-large-sai",   "flux1-dev-bfl",
+const std::vector<std::string> single_files{"sd15-single-file",  "sd21-single-file", "sdxl-single-file", "refiner-single-file",
+                                            "sd3-medium-sai",    "sd35-medium-sai",  "sd35-large-sai",   "flux1-dev-bfl",
                                             "flux1-schnell-bfl", "flux1-fill-bfl"};
 
 // As named in the golden file.

@@ -4,17 +4,11 @@
 #include <array>
 
 #include "models/clip/options.h"
-#include "models/option.h"
+#include "models/t5/options.h"
 
 namespace hearth::models::flux1 {
 
-inline constexpr Option max_sequence_length{.name = "max_sequence_length",
-                                            .type = Option::Type::integer,
-                                            .summary = "Tokens of a prompt that the T5 encoder reads; shorter prompts are padded",
-                                            .standard = "512, of schnell 256",
-                                            .least = 1,
-                                            .most = 512,
-                                            .after = "emphasis"};
+inline constexpr Option max_sequence_length = t5::max_sequence_length_option("512, of schnell 256");
 inline constexpr Option true_cfg_scale{
     .name = "true_cfg_scale",
     .type = Option::Type::number,

@@ -53,7 +53,7 @@ Sd3Prompts::Sd3Prompts(const Sd3Config& config, std::vector<diffusion::Slot<part
   resolved.options["max_sequence_length"] = rows;
   zero_rows_ = syntax == text::PromptSyntax::comfyui && !asked ? 0 : rows;
   if (!has_negative() && !clip::text_of(request, text::PromptRole::negative, 0).empty())
-    clip::add_warning(fmt::format("guidance {} is at most 1: the negative prompt is ignored", request.guidance), resolved);
+    clip::add_warning(fmt::format("guidance {} is at most 1: the negative prompt is ignored", *request.guidance), resolved);
   if (!t5_) return;
   const t5::RowReading reading{.syntax = syntax, .emphasis = emphasis_of(request), .length = rows};
   rows_.push_back(read_rows(task, text::PromptRole::positive, reading, resolved));

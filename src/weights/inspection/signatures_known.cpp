@@ -55,7 +55,6 @@ constexpr std::array<Known, 115> known{{
      {"vace_blocks.0.after_proj.bias"}},
     {"denoiser", "Wan VACE", "original", {"head.modulation", "blocks.0.self_attn.q.weight", "vace_blocks.0.after_proj.bias"}, {}},
     {"denoiser", "Cosmos", "original", {"x_embedder.proj.1.weight", "t_embedder.1.linear_1.weight"}, {}},
-    {"denoiser",
     {"denoiser", "Stable Video Diffusion", "diffusers", {"mid_block.resnets.0.time_mixer.mix_factor", "add_embedding.linear_1.weight"}, {}},
     {"denoiser",
      "Stable Diffusion ×4 upscaler UNet",
