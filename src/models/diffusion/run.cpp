@@ -119,7 +119,8 @@ void Run::encode_image_prompt() {
 void Run::encode_images() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.encodes()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
+  if (task.edit.encodes())
+    origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (has_references(ReferenceImages::as_latents)) {

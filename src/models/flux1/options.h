@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "models/flux1/redux.h"
 #include "models/option.h"
 
 namespace hearth::models::flux1 {
@@ -33,6 +34,6 @@ inline constexpr Option true_cfg_scale{
     .standard = "1, which is off",
     .after = "guidance"};
 
-inline constexpr std::array options{prompt_2, negative_prompt_2, max_sequence_length, true_cfg_scale};
+inline constexpr std::array options{prompt_2, negative_prompt_2, max_sequence_length, true_cfg_scale, redux_scale, redux_pooled_scale};
 
 }  // namespace hearth::models::flux1
