@@ -20,4 +20,6 @@ inline constexpr Slot image_embedder{.name = "image_embedder",
                                      .adds = "image prompts by Redux, from --reference: a folder with its image encoder, or the embedder",
                                      .flag = "--redux"};
 
+inline constexpr Slot text_encoder_3{.name = "text_encoder_3", .label = "third text encoder", .role = ComponentRole::text_encoder};
+
 }  // namespace hearth::models::slots

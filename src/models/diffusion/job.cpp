@@ -49,7 +49,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   networks.require_unchanged();
   if (!how.everything) {
     networks.release({});
-    networks.check_numbers_once();  // find non-finite weights before all the steps, not after them
+    networks.check_numbers_once({.without = passes_[0].unused()});  // find non-finite weights before all the steps, not after them
   }
   Holding holding(networks);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);

@@ -82,6 +82,7 @@ class ReadPrompts {
  public:
   virtual ~ReadPrompts() = default;
   virtual bool has_negative() const = 0;
+  virtual std::vector<std::string> unused() const { return {}; }  // components that encode() does not use
   // First the prompt, then the negative prompt if there is one.
   virtual std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& host) const = 0;
 };

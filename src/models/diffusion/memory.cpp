@@ -63,7 +63,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
-  if (plan.everything) dry_networks.load({}, {});
+  if (plan.everything) dry_networks.load({.without = passes[0].unused()}, {});
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
   const MemoryWatch running(ledger);

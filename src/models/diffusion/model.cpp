@@ -36,7 +36,7 @@ LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr
       networks_(components_of(checkpoint, members_, request), device, request) {
   if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
   if (request.when_needed || memory_limit_ > 0) {
-    networks_.check(Weights::Reading::names);
+    networks_.check_names();
   } else {
     require_room();
     networks_.load({}, request.progress);

@@ -111,7 +111,8 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
 }
 
 bool Networks::is_in(const Component& c, const Which& which) {
-  return c.used && (!which.role || *which.role == c.spec.role) && (!which.member || *which.member == c.member);
+  return c.used && (!which.role || *which.role == c.spec.role) && (!which.member || *which.member == c.member) &&
+         std::ranges::find(which.without, MemberComponent{c.member, c.spec.name}) == which.without.end();
 }
 
 std::vector<Networks::Component*> Networks::in_order(const Which& which) {
@@ -146,14 +147,18 @@ void Networks::release(const Which& which) {
   for (Component* c : in_order(which)) c->network = nullptr;
 }
 
-void Networks::check(Weights::Reading reading) {
+void Networks::check_names() {
   const std::lock_guard lock(mutex_);
   for (Component* c : in_order({}))
-    if (!c->network) build(*c, reading, {});
+    if (!c->network) build(*c, Weights::Reading::names, {});
 }
 
-void Networks::check_numbers_once() {
-  std::call_once(numbers_checked_, [this] { check(Weights::Reading::numbers); });
+void Networks::check_numbers_once(const Which& which) {
+  const std::lock_guard lock(mutex_);
+  for (Component* c : in_order(which)) {
+    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {});
+    c->numbers_checked = true;
+  }
 }
 
 void Networks::require_unchanged() const {

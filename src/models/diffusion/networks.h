@@ -57,10 +57,18 @@ class Loaded {
   std::span<const std::shared_ptr<const void>> networks_;
 };
 
-// Selects components: those of a role, of a member, or all. A run of two checkpoints has two members.
+// A component of a member, by its name.
+struct MemberComponent {
+  size_t member = 0;
+  std::string name;
+  friend bool operator==(const MemberComponent&, const MemberComponent&) = default;
+};
+
+// Selects components: those of a role, of a member, or all; except those that a run does not use. A run of two checkpoints has two members.
 struct Which {
   std::optional<Role> role = {};
   std::optional<size_t> member = {};
+  std::span<const MemberComponent> without = {};
 };
 
 // Thread-safe. A run works with a Holding.
@@ -88,9 +96,10 @@ class Networks {
   // Releases them; a run that holds them keeps them until its end.
   void release(const Which& which);
 
-  // Throws the same WeightError for components that are not loaded, without loading them. `numbers`: checks the data, too.
-  void check(Weights::Reading reading);
-  void check_numbers_once();
+  // Throws the same WeightError for components that are not loaded, without loading them. check_numbers_once: for their data, of each
+  // component once.
+  void check_names();
+  void check_numbers_once(const Which& which);
   void require_unchanged() const;  // IoError if a file was modified since it was opened
 
   bool has(Role role) const;
@@ -117,6 +126,7 @@ class Networks {
     int64_t bytes = 0, largest = 0;  // in the files; of the largest tensor
     ComponentReport report;
     std::shared_ptr<const void> network;  // if loaded
+    bool numbers_checked = false;
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
   void load_locked(const Which& which, const OnProgress& progress);
@@ -131,7 +141,6 @@ class Networks {
   std::filesystem::path cache_;
   std::function<void(const std::string&)> warn_;
   MemoryLedger* ledger_ = nullptr;
-  std::once_flag numbers_checked_;
 };
 
 // The networks that one run holds: they stay in memory, whatever other runs of the same model do.

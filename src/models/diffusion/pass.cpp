@@ -74,6 +74,10 @@ void divide_guidance(const Facts& facts, Pass& p) {
   if (facts.scale_use == ScaleUse::factor) return;
   p.embedded_guidance = p.guidance.scale;
   p.guidance.scale = true_scale(facts, request, p.guidance.any_scale);
+  if (p.guidance.scale <= 1 && !p.guidance.any_scale && !facts.true_guidance.empty() && !request.guidance_method.empty() &&
+      request.guidance_method != "cfg")
+    p.warnings.push_back(
+        fmt::format("guidance '{}' has no effect: it requires {} above 1", request.guidance_method, flag_of(facts.true_guidance)));
 }
 
 const Option* find_option(const LatentModel& model, std::string_view name) {
@@ -172,6 +176,13 @@ Request filled_in(const Pass& p) {
 }
 
 }  // namespace
+
+std::vector<MemberComponent> Pass::unused() const {
+  std::vector<MemberComponent> all;
+  for (size_t m = 0; m < stages.size(); ++m)
+    for (std::string& name : stages[m].prompts->unused()) all.push_back({m, std::move(name)});
+  return all;
+}
 
 sampling::NoiseRequest Pass::draws() const {
   const Request& r = task.request;

@@ -45,6 +45,7 @@ struct Run {
   const OnProgress& progress;
   const ImageTask& task = p.task;
   const Request& request = task.request;
+  const std::vector<MemberComponent> unused = p.unused();
   ImageResult result = {};
 
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
@@ -63,10 +64,11 @@ struct Run {
     check_canceled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
   }
-  void need(const Which& which) {
+  void need(Which which) {
+    which.without = unused;
     if (networks.has(which)) return;
     const auto begin = Clock::now();
-    networks.load(plan.everything ? Which() : which, progress);
+    networks.load(plan.everything ? Which{.without = unused} : which, progress);
     result.load_seconds += seconds_since(begin);
   }
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }

@@ -1,26 +1,17 @@
-// Options that only this family has (models/option.h).
+// Options of this family (models/option.h).
 #pragma once
 
 #include <array>
 
+#include "models/clip/options.h"
 #include "models/flux1/redux.h"
 #include "models/option.h"
 
 namespace hearth::models::flux1 {
 
-inline constexpr Option prompt_2{.name = "prompt_2",
-                                 .type = Option::Type::text,
-                                 .summary = "Prompt of the second text encoder",
-                                 .standard = "--prompt",
-                                 .after = "negative_prompt"};
-inline constexpr Option negative_prompt_2{.name = "negative_prompt_2",
-                                          .type = Option::Type::text,
-                                          .summary = "Negative prompt of the second text encoder",
-                                          .standard = "--negative-prompt",
-                                          .after = "negative_prompt"};
 inline constexpr Option max_sequence_length{.name = "max_sequence_length",
                                             .type = Option::Type::integer,
-                                            .summary = "Tokens that T5 reads of a prompt",
+                                            .summary = "Tokens of a prompt that the T5 encoder reads; shorter prompts are padded",
                                             .standard = "512, of schnell 256",
                                             .least = 1,
                                             .most = 512,
@@ -34,6 +25,7 @@ inline constexpr Option true_cfg_scale{
     .standard = "1, which is off",
     .after = "guidance"};
 
-inline constexpr std::array options{prompt_2, negative_prompt_2, max_sequence_length, true_cfg_scale, redux_scale, redux_pooled_scale};
+inline constexpr std::array options{clip::prompt_2, clip::negative_prompt_2, max_sequence_length, true_cfg_scale,
+                                    redux_scale,    redux_pooled_scale};
 
 }  // namespace hearth::models::flux1
