@@ -4,6 +4,7 @@
 #include <array>
 
 #include "models/clip/options.h"
+#include "models/flux1/redux.h"
 #include "models/t5/options.h"
 
 namespace hearth::models::flux1 {
@@ -18,6 +19,7 @@ inline constexpr Option true_cfg_scale{
     .standard = "1, which is off",
     .after = "guidance"};
 
-inline constexpr std::array options{clip::prompt_2, clip::negative_prompt_2, max_sequence_length, true_cfg_scale};
+inline constexpr std::array options{clip::prompt_2, clip::negative_prompt_2, max_sequence_length, true_cfg_scale,
+                                    redux_scale,    redux_pooled_scale};
 
 }  // namespace hearth::models::flux1
