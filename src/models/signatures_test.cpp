@@ -5,6 +5,7 @@
 
 #include "core/files/json.h"
 #include "models/checkpoints.h"
+#include "models/flux1/transformer_files.h"
 #include "support/golden.h"
 #include "weights/layout/key_lists_test.h"
 
@@ -45,6 +46,22 @@ TEST(Signatures, every_published_file_is_recognized_as_itself_alone) {
       {"sd35-medium-sai", {"denoiser: Stable Diffusion 3.5 medium (original, 'model.diffusion_model.')"}},
       {"sd35-large-sai", {"denoiser: Stable Diffusion 3.5 large (original, 'model.diffusion_model.')"}}};
   for (const auto& [file, what] : expected) EXPECT_EQ(described(key_list(file)), what) << file;
+}
+
+// FLUX.1 under diffusers' names, and with another number of input channels.
+TEST(Signatures, kinds_of_flux_are_told_apart) {
+  for (const auto& [file, in, what] :
+       std::initializer_list<std::tuple<const char*, int64_t, const char*>>{{"flux1-dev-bfl", 64, "FLUX.1 dev"},
+                                                                            {"flux1-schnell-bfl", 64, "FLUX.1 schnell"},
+                                                                            {"flux1-fill-bfl", 384, "FLUX.1 Fill"},
+                                                                            {"flux1-dev-bfl", 128, "FLUX.1 Canny or Depth"}}) {
+    TensorList original = key_list(file), official;
+    original.at("img_in.weight").shape[1] = in;
+    for (const auto& [name, piece] : official_pieces(original, "", flux1::transformer_files.spellings[0].reading(original, {})))
+      official[name] = piece.info;
+    EXPECT_EQ(described(original), std::vector<std::string>{fmt::format("denoiser: {} (original, '')", what)});
+    EXPECT_EQ(described(official), std::vector<std::string>{fmt::format("denoiser: {} (diffusers, '')", what)});
+  }
 }
 
 TEST(Signatures, a_name_alone_decides_nothing) {
@@ -119,7 +136,6 @@ TEST(Signatures, networks_of_the_references_are_named) {
       {"kandinsky-prior", "denoiser: Kandinsky 2 prior"},
       {"kandinsky3", "denoiser: Kandinsky 3 UNet"},
       {"amused", "denoiser: aMUSEd"},
-      {"flux", "denoiser: FLUX.1"},
       {"flux2", "denoiser: FLUX.2"},
       {"chroma", "denoiser: Chroma"},
       {"bria", "denoiser: Bria"},

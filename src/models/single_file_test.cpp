@@ -140,8 +140,8 @@ TEST_F(SingleFileTest, what_is_missing_or_unknown_is_told) {
             "FOLDER/model.safetensors: its UNet (channels 320, 640, 1280, 1280; context 768; 6 in, 4 out) matches no built-in "
             "configuration; give one with --config DIR");
   EXPECT_FALSE(open(odd, {}, {.families = families(), .config = folder.path()}).chosen);
-  EXPECT_EQ(refusal<UnsupportedError>(key_list("flux1-dev-bfl", DType::bf16)),
-            "FOLDER/model.safetensors: cannot be run, because it holds FLUX.1 dev");
+  EXPECT_EQ(refusal<UnsupportedError>({{"head.modulation", {}}, {"blocks.0.self_attn.q.weight", {}}, {"patch_embedding.weight", {}}}),
+            "FOLDER/model.safetensors: cannot be run, because it holds Wan");
   EXPECT_EQ(refusal<UnsupportedError>({{"x", {.shape = {1}}}}),
             "FOLDER/model.safetensors: cannot be run, because it holds no network that hearth recognizes");
   std::erase_if(sd15, [](const auto& named) { return named.first.starts_with("model.diffusion_model."); });

@@ -88,9 +88,11 @@ class DocumentTest : public testing::TestWithParam<std::string> {
     link("sdxl-inpainting", widened("xl", "StableDiffusionXLInpaintPipeline", 9));
     link("sd2-depth", widened("ddim_v", "StableDiffusionDepth2ImgPipeline", 5));
     link("instruct-pix2pix", widened("pndm", "StableDiffusionInstructPix2PixPipeline", 8));
+    link("flux1-fill-dev", widened("flux_dev", "FluxFillPipeline", 288, "transformer", "x_embedder.weight"));
+    link("flux1-canny-dev", widened("flux_dev", "FluxControlPipeline", 32, "transformer", "x_embedder.weight"));
     write_variant("fp16");
     write_decoder("taesdxl_decoder.safetensors");
-    for (const char* mask : {"sky.png", "roof.png", "near.png"}) write_png(folder / mask, ramp());
+    for (const char* mask : {"sky.png", "roof.png", "near.png", "edges.png"}) write_png(folder / mask, ramp());
     write_file(folder / "story.txt", "The lighthouse stood above a quiet sea.");
     write_file(folder / "book.txt", "The lighthouse stood above a quiet sea. The End.");
     write_file(folder / "chat.json", R"([{"role": "user", "content": "What is hearth?"}])");
@@ -129,20 +131,24 @@ class DocumentTest : public testing::TestWithParam<std::string> {
 
  private:
   void link(const std::string& name, const fs::path& target) const { fs::create_symlink(target, folder / name); }
-  // A golden checkpoint whose UNet also takes a mask, an image or a depth map, with weights of zero for it.
-  fs::path widened(const std::string& checkpoint, const char* pipeline, int64_t channels) {
+  // A golden checkpoint whose denoiser also takes a mask, an image or a depth map, with weights of zero for it.
+  fs::path widened(const std::string& checkpoint, const char* pipeline, int64_t channels, const std::string& denoiser = "unet",
+                   const std::string& input = "conv_in.weight") {
     CheckpointCopy& copy = *copies_.emplace_back(std::make_unique<CheckpointCopy>(checkpoint));
     copy.edit_json("model_index.json", [&](nlohmann::json& index) {
       index["_class_name"] = pipeline;
       if (channels == 5) index["depth_estimator"] = {"transformers", "DPTForDepthEstimation"};
     });
-    copy.edit_json("unet/config.json", [&](nlohmann::json& config) { config["in_channels"] = channels; });
-    copy.edit_tensors("unet", [&](NamedTensors& tensors) {
-      Tensor& weight = tensors.at("conv_in.weight");
+    copy.edit_json(denoiser + "/config.json", [&](nlohmann::json& config) {
+      if (denoiser == "transformer") config["out_channels"] = config["in_channels"];
+      config["in_channels"] = channels;
+    });
+    copy.edit_tensors(denoiser, [&](NamedTensors& tensors) {
+      Tensor& weight = tensors.at(input);
       Shape shape = weight.shape();
-      const size_t own = size_t(shape[1] * shape[2] * shape[3]);
+      const size_t own = size_t(shape.numel() / shape[0]);
       shape[1] = channels;
-      const size_t all = size_t(shape[1] * shape[2] * shape[3]);
+      const size_t all = size_t(shape.numel() / shape[0]);
       const std::vector<float> values = weight.to_vector();
       std::vector<float> wide(size_t(shape[0]) * all);
       for (size_t o = 0; o < size_t(shape[0]); ++o) std::copy_n(&values[o * own], own, &wide[o * all]);

@@ -30,7 +30,12 @@ struct Flux : testing::Test, EditingCases {
   }
 };
 
-TEST_F(Flux, latents_are_those_of_diffusers) { expect_golden_latents(1e-4); }
+TEST_F(Flux, latents_are_those_of_diffusers) {
+  const Json all = cases;
+  for (const auto& [name, c] : all.items())
+    if (c.at("kind") == "kontext") cases.erase(name);  // flux_references_test
+  expect_golden_latents(3e-5);                         // observed 5.1e-7 to 1.1e-5, the latter with Fill's large guidance
+}
 
 TEST_F(Flux, latents_are_those_of_diffusers_on_every_backend) {
   add_detached_backend();
@@ -43,7 +48,7 @@ TEST_F(Flux, latents_are_those_of_diffusers_on_every_backend) {
       Model model = Model::open(folder_of(c), {.device = path ? "cpu" : backend, .precision = Precision::f32});
       const double error = relative_error(model.generate(request_of(c)).latents.values, golden(name).to_vector());
       if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s %s: %.1e\n", backend.c_str(), name, error);
-      EXPECT_LE(error, 1e-4) << backend << " " << name;
+      EXPECT_LE(error, 3e-5) << backend << " " << name;  // observed 5.1e-7 to 1.1e-5
     }
     ::unsetenv("HEARTH_CPU");
   }

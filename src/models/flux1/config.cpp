@@ -14,7 +14,7 @@ using diffusion::Beside;
 
 constexpr std::array<std::string_view, 7> needed{"transformer",    "vae",       "scheduler",  "text_encoder",
                                                  "text_encoder_2", "tokenizer", "tokenizer_2"};
-// Of pipelines with an image prompt, which this family's transformer does not receive.
+// Of pipelines with another kind of image prompt, which this family's transformer does not receive.
 constexpr std::array<std::string_view, 2> ignored{"image_encoder", "feature_extractor"};
 
 void check_components(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
@@ -25,7 +25,7 @@ void check_components(const Checkpoint& checkpoint, std::vector<std::string>& no
   checkpoint.require_class("transformer", {"FluxTransformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
   for (const Component& c : checkpoint.components()) {
-    if (std::ranges::find(needed, c.name) != needed.end()) continue;
+    if (std::ranges::find(needed, c.name) != needed.end() || checkpoint.is_added(c.name)) continue;
     if (std::ranges::find(ignored, c.name) == ignored.end())
       fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
     notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
@@ -89,6 +89,9 @@ FluxConfig FluxConfig::from(const Checkpoint& checkpoint) {
                .notes = std::move(notes)};
   if (!c.vae.codec.encodes) c.notes.push_back("the autoencoder is a decoder only: runs cannot start from an image");
   check(c, checkpoint);
+  const bool kontext = checkpoint.pipeline_class().starts_with("FluxKontext");
+  const bool may_be = checkpoint.is_single_file() && c.beside() == Beside::nothing && c.transformer.guidance;
+  c.reads_references = kontext || may_be;
   return c;
 }
 

@@ -21,6 +21,7 @@ struct FluxConfig {
   TransformerConfig transformer;
   diffusion::AutoencoderConfig vae;
   sampling::SchedulerConfig scheduler;
+  bool reads_references = false;   // Kontext, or a single file, which does not say whether it is Kontext's
   std::vector<std::string> notes;  // ignored parts of the checkpoint, one line each
 
   // Reads and checks model_index.json, the tokenizers and every config. UnsupportedError names a class, component or key that is not

@@ -8,6 +8,7 @@
 #include "parts/autoencoder_kl/files.h"
 #include "parts/autoencoder_tiny/files.h"
 #include "parts/clip/files.h"
+#include "parts/siglip/files.h"
 #include "parts/t5/files.h"
 
 namespace hearth::models::flux1 {
@@ -22,13 +23,16 @@ std::vector<NetworkPlace> places() {
       all.push_back({prefix, network, &slots::vae});
   for (const char* prefix : {"text_encoders.clip_l.transformer.", ""}) all.push_back({prefix, &parts::clip_files, &slots::text_encoder});
   for (const char* prefix : {"text_encoders.t5xxl.transformer.", ""}) all.push_back({prefix, &parts::t5_files, &slots::text_encoder_2});
+  all.push_back({"", &parts::siglip_vision_files, &slots::image_encoder});
+  all.push_back({"", &parts::redux_files, &slots::image_embedder});
   return all;
 }
 
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::transformer, &slots::vae, &slots::text_encoder, &slots::text_encoder_2},
+    .slots = {&slots::transformer, &slots::vae, &slots::text_encoder, &slots::text_encoder_2, &slots::image_encoder,
+              &slots::image_embedder},
     .places = places(),
     .leftovers = {"*scaled_fp8", "text_encoders.*.logit_scale"},
     .vocabularies =

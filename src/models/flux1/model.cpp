@@ -9,7 +9,7 @@
 namespace hearth::models::flux1 {
 namespace {
 
-using diffusion::Beside, diffusion::Role, diffusion::ScaleUse;
+using diffusion::Beside, diffusion::ReferenceImages, diffusion::Role, diffusion::ScaleUse;
 
 // Defaults of the reference's pipelines.
 double default_guidance(const FluxConfig& c) {
@@ -34,6 +34,9 @@ Flux::Flux(const Checkpoint& checkpoint) : config_(FluxConfig::from(checkpoint))
       components_.add<Transformer>("transformer", Role::denoiser, [c = config_.transformer](const Scope& w) { return Transformer(w, c); });
   codec_ =
       components_.add<diffusion::Codec>("vae", Role::codec, [c = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, c); });
+  redux_ = image_prompt::Redux::add(checkpoint, components_, config_.t5.width);
+  if (redux_ && config_.reads_references && !checkpoint.is_single_file())
+    fail<UsageError>("open: {} reads reference images itself, expected no --redux", checkpoint.pipeline_class());
   const int64_t side = 128 * config_.vae.codec.factor;  // default_sample_size of the reference's pipelines
   const diffusion::Strengths of_pipelines{.image = 0.6, .mask = config_.beside() == Beside::image_and_mask ? 1 : 0.6};
   facts_ = {.family = family_name,
@@ -45,6 +48,9 @@ Flux::Flux(const Checkpoint& checkpoint) : config_(FluxConfig::from(checkpoint))
             .patch = 2,
             .rounds_calls_up = true,
             .beside = config_.beside(),
+            .reference_images = redux_                     ? ReferenceImages::as_prompt
+                                : config_.reads_references ? ReferenceImages::as_latents
+                                                           : ReferenceImages::none,
             .scale_use = config_.transformer.guidance ? ScaleUse::input : ScaleUse::none,
             .guidance = default_guidance(config_),
             .true_guidance = true_cfg_scale.name,
@@ -59,7 +65,14 @@ void Flux::check_guidance(const sampling::Guidance& g) const {
 
 std::unique_ptr<diffusion::ReadPrompts> Flux::read_prompts(const ImageTask& task, bool use_negative, Backend&,
                                                            ResolvedImage& resolved) const {
-  return std::make_unique<Prompts>(config_, encoders_, task, use_negative, resolved);
+  redux_scales(task.request.options, redux_ ? task.references.size() : 0);
+  const auto images = redux_ && !task.references.empty() ? PromptKind::with_images : PromptKind::text;
+  return std::make_unique<Prompts>(config_, encoders_, task, images, use_negative, resolved);
+}
+
+diffusion::EncodedPrompt Flux::with_references(const diffusion::Loaded& networks, const ImageTask& task, diffusion::EncodedPrompt prompt,
+                                               Backend& host) const {
+  return with_image_prompt(*redux_, networks, task, std::move(prompt), host);
 }
 
 Tensor Flux::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
@@ -67,7 +80,12 @@ Tensor Flux::denoise(const diffusion::Loaded& networks, const Tensor& x, float t
   std::vector<Position> positions;
   append_positions(positions, 0, h, w);
   const auto rows = int64_t(positions.size());
-  const Tensor tokens = pack(call.beside ? ops::concat({x, call.beside}, 3) : x);
+  Tensor tokens = pack(call.beside ? ops::concat({x, call.beside}, 3) : x);
+  for (size_t i = 0; i < call.references.size(); ++i) {
+    const Tensor& latents = call.references[i];
+    append_positions(positions, int32_t(i + 1), latents.size(1), latents.size(2));
+    tokens = ops::concat({tokens, ops::repeat_batch(pack(latents), x.size(0))}, 1);
+  }
   const auto scale = float(call.embedded_guidance);
   const Tensor y = networks[transformer_](tokens, positions, rows,
                                           {.text = call.given[text_states],

@@ -6,6 +6,7 @@
 
 #include "models/flux1/config.h"
 #include "models/flux1/prompts.h"
+#include "models/flux1/redux.h"
 #include "models/flux1/transformer.h"
 #include "models/image_family.h"
 
@@ -18,6 +19,8 @@ class Flux final : public diffusion::LatentModel {
   void check_guidance(const sampling::Guidance& guidance) const override;
   std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                        ResolvedImage& resolved) const override;
+  diffusion::EncodedPrompt with_references(const diffusion::Loaded& networks, const ImageTask& task, diffusion::EncodedPrompt prompt,
+                                           Backend& host) const override;
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
   const diffusion::AutoencoderConfig* autoencoder() const override { return &config_.vae; }
 
@@ -25,6 +28,7 @@ class Flux final : public diffusion::LatentModel {
   FluxConfig config_;
   Encoders encoders_;
   diffusion::Slot<Transformer> transformer_;
+  std::optional<image_prompt::Redux> redux_;
 };
 
 // For ImageFamily::check and ImageFamily::prompt_readers.

@@ -4,17 +4,12 @@
 #include <array>
 
 #include "models/clip/options.h"
-#include "models/option.h"
+#include "models/flux1/redux.h"
+#include "models/t5/options.h"
 
 namespace hearth::models::flux1 {
 
-inline constexpr Option max_sequence_length{.name = "max_sequence_length",
-                                            .type = Option::Type::integer,
-                                            .summary = "Tokens of a prompt that the T5 encoder reads; shorter prompts are padded",
-                                            .standard = "512, of schnell 256",
-                                            .least = 1,
-                                            .most = 512,
-                                            .after = "emphasis"};
+inline constexpr Option max_sequence_length = t5::max_sequence_length_option("512, of schnell 256");
 inline constexpr Option true_cfg_scale{
     .name = "true_cfg_scale",
     .type = Option::Type::number,
@@ -24,6 +19,7 @@ inline constexpr Option true_cfg_scale{
     .standard = "1, which is off",
     .after = "guidance"};
 
-inline constexpr std::array options{clip::prompt_2, clip::negative_prompt_2, max_sequence_length, true_cfg_scale};
+inline constexpr std::array options{clip::prompt_2, clip::negative_prompt_2, max_sequence_length, true_cfg_scale,
+                                    redux_scale,    redux_pooled_scale};
 
 }  // namespace hearth::models::flux1

@@ -24,16 +24,18 @@ const text::PromptEntry& only_text(const text::Prompt& prompt) {
 
 }  // namespace
 
-int64_t default_length(const FluxConfig& config, const Request& request) {
+int64_t default_length(const FluxConfig& config, const Request& request, PromptKind kind) {
+  if (kind == PromptKind::with_images) return 512;
   if (syntax_of(request) != text::PromptSyntax::plain) return 256;
   return config.transformer.guidance || request.compat == sampling::Compat::diffusers ? 512 : 256;
 }
 
-Prompts::Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, bool use_negative, ResolvedImage& resolved)
+Prompts::Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, PromptKind kind, bool use_negative,
+                 ResolvedImage& resolved)
     : config_(config), encoders_(encoders) {
   const Request& r = task.request;
   if (!r.embeddings.empty()) fail<UnsupportedError>("generate: {} does not support embeddings", family_name);
-  const int64_t length = option_of<int64_t>(r.options, max_sequence_length.name).value_or(default_length(config, r));
+  const int64_t length = option_of<int64_t>(r.options, max_sequence_length.name).value_or(default_length(config, r, kind));
   resolved.options[std::string(max_sequence_length.name)] = length;
   const text::PromptReading reading{.syntax = syntax_of(r), .emphasis = emphasis_of(r), .steps = r.steps, .before = task.steps_before};
   const text::ClipTokenizer tokenizer = text::tokenizer_for(reading.syntax, config.clip_tokenizer);

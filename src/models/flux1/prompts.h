@@ -17,14 +17,17 @@ struct Encoders {
   diffusion::Slot<parts::T5EncoderModel> t5;
 };
 
+enum class PromptKind { text, with_images /* Redux: the reference reads 512 tokens of any model's prompt */ };
+
 // Tokens that T5 reads in the syntax of a prompt if the request does not say how many: a number of them, in ComfyUI at least as many.
-int64_t default_length(const FluxConfig& config, const Request& request);
+int64_t default_length(const FluxConfig& config, const Request& request, PromptKind kind);
 
 // The prompt and, if it is evaluated, the negative prompt, as tokens of both text encoders.
 class Prompts final : public diffusion::ReadPrompts {
  public:
   // `resolved` receives warnings and max_sequence_length. UnsupportedError for prompt editing, composition and embeddings.
-  Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, bool use_negative, ResolvedImage& resolved);
+  Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, PromptKind kind, bool use_negative,
+          ResolvedImage& resolved);
 
   bool has_negative() const override { return rows_.size() > 1; }
   std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& host) const override;

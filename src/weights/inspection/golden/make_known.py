@@ -34,7 +34,6 @@ NETWORKS = {
     "kandinsky-prior": lambda: d.PriorTransformer(**FEW),
     "kandinsky3": lambda: d.Kandinsky3UNet(),
     "amused": lambda: d.UVit2DModel(num_hidden_layers=2),
-    "flux": lambda: d.FluxTransformer2DModel(**TWO),
     "flux2": lambda: d.Flux2Transformer2DModel(**TWO),
     "chroma": lambda: d.ChromaTransformer2DModel(**TWO),
     "bria": lambda: d.BriaTransformer2DModel(**TWO),
