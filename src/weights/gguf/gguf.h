@@ -15,6 +15,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -62,7 +63,7 @@ class GgufFile : public TensorSource {
   struct Owner {
     const Shard* shard;
     const GgufEntry* entry;
-    std::weak_ptr<const Storage> held;
+    std::weak_ptr<const Storage> held;  // under mutex_
   };
   static Shard open_shard(const std::filesystem::path& path);
   static std::vector<Shard> open_shards(const std::filesystem::path& path);
@@ -71,6 +72,7 @@ class GgufFile : public TensorSource {
   std::filesystem::path path_;
   std::vector<Shard> shards_;
   std::map<std::string, Owner> owners_;
+  std::mutex mutex_;
 };
 
 }  // namespace hearth

@@ -1,12 +1,11 @@
 // The mock family from the command line: everything that a family declares reaches the user.
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
 #include "media/formats/image_file.h"
+#include "mock_stream/mock_checkpoint_test.h"
 #include "models/checkpoints.h"
-#include "models/diffusion/generated_weights.h"
 #include "models/registry.h"
 #include "support/backend_test.h"
 
@@ -17,40 +16,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Arguments = std::vector<std::string>;
 
-void write_json(const fs::path& file, const Json& json) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << json.dump(2);
-}
-
-// A folder as the family's users would have it, with generated weights.
-void write_checkpoint(const fs::path& folder) {
-  const auto of = [](const char* library, const char* class_name) { return Json::array({library, class_name}); };
-  write_json(folder / "model_index.json", {{"_class_name", "MockStreamPipeline"},
-                                           {"scheduler", of("diffusers", "FlowMatchEulerDiscreteScheduler")},
-                                           {"text_encoder", of("transformers", "CLIPTextModel")},
-                                           {"text_encoder_2", of("mock", "ByteEncoder")},
-                                           {"tokenizer", of("transformers", "CLIPTokenizer")},
-                                           {"transformer", of("mock", "StreamTransformer")},
-                                           {"vae", of("diffusers", "AutoencoderKL")}});
-  write_json(folder / "scheduler/scheduler_config.json", {{"num_train_timesteps", 1000}, {"shift", 3.0}});
-  write_json(folder / "text_encoder_2/config.json", {{"width", 16}});
-  write_json(folder / "transformer/config.json",
-             {{"channels", 4}, {"text_width", 16}, {"pooled_width", 32}, {"width", 24}, {"heads", 2}, {"layers", 2}, {"sample_size", 8}});
-  const fs::path demo = fs::path(HEARTH_SOURCE_DIR) / "assets/demo-model";
-  fs::copy(demo / "tokenizer", folder / "tokenizer");
-  for (const char* component : {"text_encoder", "vae"}) {
-    std::ifstream in(demo / component / "config.json");
-    Json config = Json::parse(in);
-    if (component == std::string("text_encoder")) config.update({{"hidden_size", 32}, {"intermediate_size", 64}});
-    write_json(folder / component / "config.json", config);
-  }
-  const Checkpoint checkpoint = models::open_checkpoint(folder);
-  models::diffusion::write_generated_weights(*models::find_family(checkpoint).family.describe(checkpoint), folder, DType::f32);
-}
-
 class MockStream : public CommandTest {
  protected:
-  MockStream() { write_checkpoint(folder / "mock"); }
+  MockStream() { write_mock_stream(folder / "mock"); }
 
   Ended draw(const Arguments& more) const {
     Arguments arguments = {"generate", "-m", "mock", "-p", "a red house", "--steps", "3"};
