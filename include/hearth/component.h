@@ -13,23 +13,25 @@ namespace hearth {
 // automatic: as stored; on a CPU with AMX, bf16 for components that are stored in 16 bits.
 enum class Precision { automatic, f32, bf16, f16 };
 
-enum class ComponentRole { denoiser, autoencoder, text_encoder };
+enum class ComponentRole { denoiser, autoencoder, text_encoder, image_encoder };
 
 // A component that a model of this build can have.
 struct ComponentInfo {
   std::string name;   // in model_index.json: "text_encoder_2"
   std::string label;  // "second text encoder"
   // The command's flags that replace the component, set its precision and choose its device: "--text-encoder-2"; all text encoders share
-  // "--text-encoder-precision" and "--text-encoder-device".
+  // "--text-encoder-precision" and "--text-encoder-device", all image encoders "--image-encoder-precision" and "--image-encoder-device".
   std::string flag, precision_flag, device_flag;
   ComponentRole role = ComponentRole::denoiser;
+  // What it adds, for a component that checkpoints lack and ComponentOptions::path adds to a model; else empty.
+  std::string adds;
 };
 std::vector<ComponentInfo> list_components();
 
 // How a component is opened.
 struct ComponentOptions {
-  // Replacement: a file in any layout that contains the component (safetensors or pickled, alone or with others), a component's folder, or
-  // a diffusers folder. Empty: the checkpoint's own.
+  // Replacement, or addition: a file in any layout that contains the component (safetensors or pickled, alone or with others), a
+  // component's folder, or a diffusers folder. Empty: the checkpoint's own.
   std::filesystem::path path;
   std::optional<Precision> precision;  // overrides OpenOptions::precision; ignored if the checkpoint lacks the component
   std::string device;                  // overrides OpenOptions::device; empty: the same device

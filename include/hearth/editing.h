@@ -34,7 +34,17 @@ struct Editing {
   // over the image) and any range (its darkest value is the farthest, its lightest the nearest). Uses 16 bits if it has them.
   std::optional<Image> depth_map;
 
-  std::string image_name, mask_name, depth_map_name;  // for metadata
+  // Control image, required by models that follow one (edges, depth), with or without an image. It may have any size: it is stretched over
+  // the image.
+  std::optional<Image> control_image;
+
+  std::string image_name, mask_name, depth_map_name, control_image_name;  // for metadata
+};
+
+// An image that the model looks at besides the prompt, for models that do: an image to edit, or an image prompt.
+struct Reference {
+  Image image;       // any size
+  std::string name;  // for metadata
 };
 
 // A second pass: upscales the first pass's result before VAE decode and denoises it again. A1111's "hires. fix".

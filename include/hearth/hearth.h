@@ -64,7 +64,7 @@ struct OpenOptions {
   int64_t memory_limit = 0;
   // A second checkpoint, a refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
   std::filesystem::path refiner;
-  // A small VAE for previews (AutoencoderTiny: TAESD, TAESDXL): a file with its decoder, alone or with the encoder, in the original or the
+  // A small VAE for previews (AutoencoderTiny, such as TAESD): a file with its decoder, alone or with the encoder, in the original or the
   // diffusers layout; or a component's folder.
   std::filesystem::path preview_decoder;
   OnProgress progress;                        // phase "load"
@@ -95,12 +95,14 @@ struct Request {
   std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: that of a1111 or comfyui, else plain
   std::optional<Emphasis> emphasis;            // for prompts in A1111's syntax; absent: original
   std::vector<Embedding> embeddings;           // for both prompts
-  std::optional<int64_t> width, height;        // pixels, multiples of the VAE's factor (8); default: the checkpoint's native size
+  std::optional<int64_t> width, height;        // pixels, multiples of the model's unit (8 or 16); default: its native size
   OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
   std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8
   int64_t steps = 50;
-  double guidance = 7.5;        // guidance scale; 1 and less turn guidance off, except less than 1 with compat "comfyui" and "a1111"
-  std::string guidance_method;  // see list_guidance(); "" = cfg
+  // Guidance scale; default: the model's own, usually 7.5. 1 and less turn guidance off, except less than 1 with compat "comfyui" and
+  // "a1111". Some networks receive the scale as input instead.
+  std::optional<double> guidance;
+  std::string guidance_method;                             // see list_guidance(); "" = cfg
   std::map<std::string, std::string> guidance_options;     // of the method, by name
   double guidance_rescale = 0;                             // 0 … 1: rescale towards the conditional prediction's standard deviation
   std::optional<std::array<double, 2>> guidance_interval;  // apply guidance only if σ/α is between these two
@@ -118,6 +120,8 @@ struct Request {
   int64_t batch_index = 0;                                 // compat "comfyui": index of the first image within a larger batch
   std::optional<Array> noise;  // initial noise, standard normal [batch, channels, height/8, width/8]; default: from the seed
   Editing edit;                // the image that the run starts from
+  // Images that the model looks at, in their order. UsageError for a model that looks at none.
+  std::vector<Reference> references;
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;

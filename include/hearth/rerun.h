@@ -8,12 +8,18 @@
 
 namespace hearth {
 
+// An image among the arguments of a command.
+struct InputImage {
+  std::string flag, file;  // "--init-image"
+  std::string sha256;      // of its pixels and size: pixels_sum()
+};
+
 struct Rerun {
   std::string source;                         // "hearth", "A1111" or "ComfyUI": the program whose metadata was read
   std::vector<std::string> arguments;         // of `hearth generate`, without --model and --output
   std::string model;                          // the checkpoint's name in the metadata; may be empty
   std::map<std::string, std::string> hashes;  // component → SHA-256 of its weights, or its first digits
-  std::map<std::string, std::string> images;  // flags in `arguments` that name an image → SHA-256 of its pixels and size, if recorded
+  std::vector<InputImage> images;             // in `arguments`, as far as their checksums are recorded
   std::vector<std::string> not_reproduced;    // metadata that `arguments` does not reproduce, one line each
 };
 
@@ -21,7 +27,7 @@ struct Rerun {
 // file is not an image; UsageError if it has no such metadata.
 Rerun rerun_of(const std::filesystem::path& image);
 
-// The checksum in Rerun::images, for an image file. Errors of Image::load.
+// InputImage::sha256 of an image file. Errors of Image::load.
 std::string pixels_sum(const std::filesystem::path& image);
 
 }  // namespace hearth

@@ -13,13 +13,16 @@ namespace hearth {
 std::vector<ComponentInfo> list_components() {
   std::vector<ComponentInfo> all;
   for (const Slot* slot : slots_of(models::image_files())) {
-    const std::string flag = flag_of(slot->name), precise = slot->role == ComponentRole::text_encoder ? "--text-encoder" : flag;
+    const std::string flag = flag_of(*slot), precise = slot->role == ComponentRole::text_encoder    ? "--text-encoder"
+                                                       : slot->role == ComponentRole::image_encoder ? "--image-encoder"
+                                                                                                    : flag;
     all.push_back({.name = std::string(slot->name),
                    .label = std::string(slot->label),
                    .flag = flag,
                    .precision_flag = precise + "-precision",
                    .device_flag = precise + "-device",
-                   .role = slot->role});
+                   .role = slot->role,
+                   .adds = std::string(slot->adds)});
   }
   return all;
 }

@@ -35,6 +35,8 @@ int64_t channels_beside(const Facts& facts) {
     case Beside::mask_and_image: return facts.codec.latent_channels + 1;
     case Beside::image: return facts.codec.latent_channels;
     case Beside::depth: return 1;
+    case Beside::control: return facts.codec.latent_channels;
+    case Beside::image_and_mask: return facts.codec.latent_channels + facts.codec.factor * facts.codec.factor;
     default: return 0;
   }
 }
@@ -54,7 +56,8 @@ DryNetworks::DryNetworks(const LatentModel& model, Backend& plan, const std::vec
 
 Conditioning benchmark_conditioning(const LatentModel& model, const Loaded& networks, Backend& device) {
   const models::ImageTask task{.request = {.prompt = "a lighthouse", .negative_prompt = ""}};
-  models::ResolvedImage resolved{.width = 512, .height = 512, .steps = 20, .guidance = models::guidance_of(task.request)};
+  models::ResolvedImage resolved{
+      .width = 512, .height = 512, .steps = 20, .guidance = models::guidance_of(task.request, model.facts().guidance)};
   const std::vector<EncodedPrompt> prompts = model.read_prompts(task, true, device, resolved)->encode(networks, device);
   return concat(given_at(prompts.at(1).conditions[0], 0), given_at(prompts.at(0).conditions[0], 0));
 }

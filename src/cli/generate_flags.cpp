@@ -10,6 +10,7 @@ void GenerateFlags::add_to(Flags& flags) {
   open.add_model(flags);
   open.add_variant(flags);
   open.add_components(flags);
+  open.add_added_components(flags);
   flags.text("--refiner", "PATH", "Refiner checkpoint that runs the last steps, from --refiner-start on", open.refiner, "none");
 
   add_settings(flags, request);
@@ -57,8 +58,8 @@ void GenerateFlags::add_to(Flags& flags) {
              save_latents, "not written");
   flags.text("--preview", "FILE", "Write previews of the image to this file during the run; batches are numbered as for --output", preview,
              "no preview");
-  flags.text("--preview-decoder", "PATH", "Decode previews with this TAESD or TAESDXL file or folder", open.preview_decoder,
-             "a linear map from latents to colors");
+  flags.text("--preview-decoder", "PATH", "Decode previews with this small autoencoder, a file or folder: TAESD, TAESDXL, TAESD3, TAEF1",
+             open.preview_decoder, "a linear map from latents to colors");
   flags.integer("--preview-every", "Steps between previews", request.preview.every).also("--preview-interval");
   add_json(flags, "files, seeds, warnings, and a report of each batch", json);
   add_debug(flags, request.debug);
@@ -78,6 +79,9 @@ void GenerateFlags::check(const Flags& flags) {
     fail<UsageError>("--stop-after: expected --save-latents FILE, where the state for --resume is saved");
   if ((request.stop_after > 0 || !resume.empty()) && batch_count > 1)
     fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, expected 1", batch_count);
+  for (const ComponentInfo& c : list_components())
+    if (c.role == ComponentRole::image_encoder && !c.adds.empty() && !open.paths[c.flag].empty() && request.references.empty())
+      fail<UsageError>("{}: has no effect without --reference", c.flag);
   if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: has no effect without --preview");
   constexpr int64_t most = 1 << 20;  // each needs a name in memory and a check that it can be written
   if (request.batch_size > most / batch_count)

@@ -40,8 +40,9 @@ void OpenFlags::add_device(Flags& flags) {
 
 void OpenFlags::add_components(Flags& flags) {
   for (const ComponentInfo& c : components_by({ComponentRole::autoencoder, ComponentRole::denoiser, ComponentRole::text_encoder}))
-    flags.text(c.flag, "PATH", fmt::format("Use the {} of this file or folder, in any layout", c.label), paths[c.flag],
-               "the checkpoint's own");
+    if (c.adds.empty())
+      flags.text(c.flag, "PATH", fmt::format("Use the {} of this file or folder, in any layout", c.label), paths[c.flag],
+                 "the checkpoint's own");
   flags.text("--config", "DIR", "Read the configurations of a single file from this diffusers folder, which needs no weights", config,
              "the built-in ones of the published model with the same architecture");
   std::vector<std::string> denoisers;
@@ -49,12 +50,21 @@ void OpenFlags::add_components(Flags& flags) {
   flags.toggle("--ema", fmt::format("Load the {}'s EMA weights (model_ema) of a single file", fmt::join(denoisers, " or ")), ema);
 }
 
+void OpenFlags::add_added_components(Flags& flags) {
+  for (const ComponentInfo& c : list_components())
+    if (!c.adds.empty()) flags.text(c.flag, "PATH", "Add " + c.adds, paths[c.flag], "none");
+}
+
 void OpenFlags::add_component_precisions_and_devices(Flags& flags) {
-  const auto ordered = components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder});
+  const auto ordered =
+      components_by({ComponentRole::denoiser, ComponentRole::autoencoder, ComponentRole::text_encoder, ComponentRole::image_encoder});
   const auto old_name = [](const ComponentInfo& c, const std::string& what) {
     return c.role == ComponentRole::text_encoder ? "--text-" + what : std::string();
   };
-  const auto whose = [](const ComponentInfo& c) { return c.role == ComponentRole::text_encoder ? "text encoders" : c.label; };
+  const auto whose = [](const ComponentInfo& c) {
+    if (c.role == ComponentRole::text_encoder) return std::string("text encoders");
+    return c.role == ComponentRole::image_encoder ? std::string("image encoders") : c.label;
+  };
   for (const ComponentInfo& c : ordered)
     if (!precisions.contains(c.precision_flag))
       flags

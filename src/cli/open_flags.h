@@ -18,7 +18,8 @@ struct OpenFlags {
 
   void add_model(Flags& flags);                                     // -m
   void add_variant(Flags& flags);                                   // --variant
-  void add_components(Flags& flags);                                // a flag for each of list_components(); --config --ema
+  void add_components(Flags& flags);                                // a flag for each of list_components() to replace; --config --ema
+  void add_added_components(Flags& flags);                          // a flag for each to add
   void add_device(Flags& flags);                                    // --device --threads --precision
   void add_component_precisions_and_devices(Flags& flags);          // text encoders share theirs
   void add_session(Flags& flags);                                   // --pin-threads --weight-cache

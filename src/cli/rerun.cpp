@@ -86,12 +86,10 @@ void run_rerun(std::span<const std::string> arguments) {
     return std::ranges::any_of(given, [&](const std::string& word) { return is_flag(word) && long_name(word) == flag; });
   };
   for (const std::string& what : made.not_reproduced) log_warning("not reproduced: " + what);
-  for (const auto& [flag, sum] : made.images) {
-    const auto at = std::ranges::find(all, flag);
-    if (at == all.end() || has(flag.c_str()) || at + 1 == all.end()) continue;
-    if (!print && pixels_sum(*(at + 1)) != sum)
-      fail<UsageError>("rerun: {} {}: the image has changed since; pass the original with {} FILE", flag, *(at + 1), flag);
-  }
+  if (!print)
+    for (const InputImage& input : made.images)
+      if (!has(input.flag.c_str()) && pixels_sum(input.file) != input.sha256)
+        fail<UsageError>("rerun: {} {}: the image has changed since; pass the original with {} FILE", input.flag, input.file, input.flag);
   if (print) {
     std::string line = "hearth generate";
     for (const std::string& word : all) line.append(1, ' ').append(quoted(word));

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cassert>
+#include <cmath>
+#include <limits>
 
 namespace hearth {
 namespace {
@@ -40,6 +42,13 @@ std::optional<DType> dtype_named(std::string_view name) {
   for (size_t i = 0; i < table.size(); ++i)
     if (table[i].name == name) return DType(i);
   return std::nullopt;
+}
+
+float f8_e4m3_to_f32(uint8_t bits) {
+  const int exponent = (bits >> 3) & 15, mantissa = bits & 7;
+  if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
+  const float value = exponent == 0 ? std::ldexp(float(mantissa), -9) : std::ldexp(float(8 + mantissa), exponent - 10);
+  return bits & 0x80 ? -value : value;
 }
 
 }  // namespace hearth

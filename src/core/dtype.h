@@ -31,6 +31,9 @@ std::string_view name_of(DType dtype);         // "f32", "bf16", …
 std::optional<DType> dtype_named(std::string_view name);
 constexpr bool is_float(DType d) { return d == DType::f32 || d == DType::f16 || d == DType::bf16 || d == DType::f64; }
 constexpr bool is_16bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
+constexpr bool is_8bit_float(DType d) { return d == DType::f8_e4m3 || d == DType::f8_e5m2; }
+// Types that only weights have, and that their products widen: block types and 8-bit floats.
+constexpr bool is_compact(DType d) { return is_blocked(d) || is_8bit_float(d); }
 
 // IEEE binary16 → binary32, exact; subnormals, infinities and NaN kept.
 inline float f16_to_f32(uint16_t h) {
@@ -63,6 +66,13 @@ inline uint16_t f32_to_bf16(float f) {
   if ((bits & 0x7fffffff) > 0x7f800000) return uint16_t((bits >> 16) | 0x40);
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
+
+// 8-bit floats → binary32, exact (OCP 8-bit floating point, 2023). e4m3: sign, 4 exponent bits (bias 7), 3 mantissa bits; no infinity, NaN
+// if all seven are set. e5m2: the upper half of an f16. `bits` of either dtype, by its value.
+float f8_e4m3_to_f32(uint8_t bits);
+inline float f8_e5m2_to_f32(uint8_t bits) { return f16_to_f32(uint16_t(bits << 8)); }
+inline float f8_to_f32(DType dtype, uint8_t bits) { return dtype == DType::f8_e4m3 ? f8_e4m3_to_f32(bits) : f8_e5m2_to_f32(bits); }
+constexpr bool f8_is_finite(DType dtype, uint8_t bits) { return dtype == DType::f8_e4m3 ? (bits & 0x7f) != 0x7f : (bits & 0x7c) != 0x7c; }
 
 // The 16-bit floats as types, for templates over the element type.
 // clang-format off

@@ -20,7 +20,7 @@ bool can_have_factors(const WeightForm& form) {
   const bool blocks_in_place = form.in_place && is_blocked(form.hold);
   switch (form.factors) {
     case DType::f32: return true;
-    case DType::bf16: return form.hold == DType::bf16 || blocks_in_place;
+    case DType::bf16: return form.hold == DType::bf16 || (form.in_place && is_compact(form.hold));
     case DType::i16: return blocks_in_place;
     default: return false;
   }

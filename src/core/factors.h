@@ -17,7 +17,7 @@ DType asked_factors(Precision precision, bool in_place, const Backend& backend);
 
 // Whether a weight in this form can have the form's factors.
 //   f32    always
-//   bf16   held as bf16; in place also of a block type
+//   bf16   held as bf16; in place also of a block type or an 8-bit float
 //   i16    in place, of a block type
 bool can_have_factors(const WeightForm& form);
 

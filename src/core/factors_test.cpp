@@ -40,11 +40,13 @@ TEST(Factors, of_a_weight_fall_back_to_f32) {
   const struct {
     DType hold, requested;
     bool packed, in_place;  // whether it can have them
-  } rows[] = {{DType::f32, DType::f32, true, true},    {DType::f16, DType::f32, true, true},    {DType::bf16, DType::f32, true, true},
-              {DType::f32, DType::bf16, false, false}, {DType::f16, DType::bf16, false, false}, {DType::bf16, DType::bf16, true, true},
-              {DType::q4_0, DType::bf16, false, true}, {DType::f32, DType::i16, false, false},  {DType::bf16, DType::i16, false, false},
-              {DType::q4_0, DType::i16, false, true},  {DType::q6_k, DType::f32, true, true},   {DType::bf16, DType::f16, false, false},
-              {DType::q4_0, DType::i8, false, false}};
+  } rows[] = {
+      {DType::f32, DType::f32, true, true},      {DType::f16, DType::f32, true, true},       {DType::bf16, DType::f32, true, true},
+      {DType::f32, DType::bf16, false, false},   {DType::f16, DType::bf16, false, false},    {DType::bf16, DType::bf16, true, true},
+      {DType::q4_0, DType::bf16, false, true},   {DType::f32, DType::i16, false, false},     {DType::bf16, DType::i16, false, false},
+      {DType::q4_0, DType::i16, false, true},    {DType::q6_k, DType::f32, true, true},      {DType::bf16, DType::f16, false, false},
+      {DType::q4_0, DType::i8, false, false},    {DType::f8_e4m3, DType::bf16, false, true}, {DType::f8_e5m2, DType::f32, true, true},
+      {DType::f8_e4m3, DType::i16, false, false}};
   for (const auto& r : rows)
     for (const bool in_place : {false, true}) {
       const WeightForm form{.hold = r.hold, .factors = r.requested, .in_place = in_place};

@@ -49,6 +49,8 @@ float element(const std::byte* p, DType dtype) {
     case DType::u32: return float(as(uint32_t{}));
     case DType::i64: return float(as(int64_t{}));
     case DType::u64: return float(as(uint64_t{}));
+    case DType::f8_e4m3:
+    case DType::f8_e5m2: return f8_to_f32(dtype, as(uint8_t{}));
     default: fail<UnsupportedError>("tensor: elements of dtype {} cannot be converted to f32", name_of(dtype));
   }
 }
@@ -217,6 +219,11 @@ int64_t count_non_finite(const Tensor& x) {
     };
     if (x.dtype() == DType::f32) scan(x.data<uint32_t>(), uint32_t(0x7f800000));
     else scan(x.data<uint16_t>(), uint16_t(x.dtype() == DType::f16 ? 0x7c00 : 0x7f80));
+    return count;
+  }
+  if (x.contiguous() && is_8bit_float(x.dtype())) {
+    const auto* const bits = x.data<uint8_t>();
+    for (int64_t i = 0, n = x.numel(); i < n; ++i) count += !f8_is_finite(x.dtype(), bits[i]);
     return count;
   }
   for_each(x, [&](int64_t, const std::byte* p) { count += !std::isfinite(element(p, x.dtype())); });

@@ -17,13 +17,14 @@ enum class WeightKind {
 
 // How a weight is stored and multiplied.
 struct WeightForm {
-  DType hold = DType::f32;  // dtype of the stored values: f32, f16 or bf16; in place also a block type
-  // Dtype to which both sides of a multiplication may be rounded: f32, or bf16 if `hold` is bf16. A block type in place can also have i16:
-  // the left side is rounded to 16-bit integers with a scale per 32 values and multiplied with the stored integers; or bf16, which means
-  // i16 if the left side has few rows. Sums are f32. core/factors.h decides what a weight can have, and what a product uses.
+  DType hold = DType::f32;  // dtype of the stored values: f32, f16 or bf16; in place also a block type or an 8-bit float
+  // Dtype to which both sides of a multiplication may be rounded: f32, or bf16 if `hold` is bf16 or an 8-bit float. A block type in place
+  // can also have i16: the left side is rounded to 16-bit integers with a scale per 32 values and multiplied with the stored integers; or
+  // bf16, which means i16 if the left side has few rows. Sums are f32. core/factors.h decides what a weight can have, and what a product
+  // uses.
   DType factors = DType::f32;
-  // The values stay where they are, row by row as in the file, and products widen them on the fly: for linear weights that are mostly
-  // multiplied with a single row of x, and read once for it.
+  // The values stay where they are, row by row as in the file, and products widen them on the fly: for linear weights (also of a gated
+  // linear unit) that are mostly multiplied with a single row of x, and read once for it, or that take the least memory as they are.
   bool in_place = false;
   int64_t groups = 1;  // of a convolution, as in torch: the output channels of a group depend only on its input channels
 };
@@ -44,6 +45,7 @@ struct Weight {
   Backend* backend = nullptr;
 
   WeightKind kind = WeightKind::linear;  // what `prepared` was made for
+  Tensor scale = {};                     // in place only: f32 [1], or [out] for each row; multiplies the sums of a product. Undefined: 1
 
   explicit operator bool() const { return backend != nullptr; }
   int64_t out() const { return kind == WeightKind::conv_transposed ? shape[1] * form.groups : shape[0]; }

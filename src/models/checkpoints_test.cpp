@@ -2,6 +2,7 @@
 #include "models/checkpoints.h"
 
 #include "core/files/file.h"
+#include "parts/autoencoder_tiny/config.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "weights/inspection/inspection.h"
@@ -69,6 +70,36 @@ TEST_F(CheckpointsTest, old_autoencoder_names_are_recognized) {
   const InspectedCheckpoint found = inspect_checkpoint(folder / "vae.safetensors", image_files());
   ASSERT_EQ(found.components.at(0).recognized.size(), 1u);
   EXPECT_EQ(found.components.at(0).recognized[0].part, "autoencoder");
+}
+
+// The small autoencoders are published without a configuration; their latents have 4 channels, or 16.
+TEST_F(CheckpointsTest, small_autoencoders_have_the_latents_of_their_files) {
+  const auto kernel = [&](int64_t out, int64_t in) { return Tensor::zeros(*device, {out, in, 3, 3}); };
+  for (const int64_t channels : {4, 16})
+    for (const bool alone : {false, true}) {
+      const std::string layers = alone ? "" : "decoder.layers.";
+      const int first = alone ? 1 : 0;
+      std::map<std::string, Tensor> tensors;
+      const auto add = [&](int index, const std::string& rest, Tensor x) {
+        tensors[layers + std::to_string(first + index) + "." + rest] = std::move(x);
+      };
+      add(0, "weight", kernel(64, channels));
+      for (const char* conv : {"conv.0.weight", "conv.4.weight"}) add(2, conv, kernel(64, 64));
+      if (!alone) tensors["encoder.layers.0.weight"] = kernel(64, 3);
+      write_safetensors(folder / "small.safetensors", tensors);
+      const GivenComponent given = open_component(folder / "small.safetensors", "vae");
+      EXPECT_EQ(given.class_name, "AutoencoderTiny");
+      EXPECT_EQ(given.decoder_alone, alone);
+      const parts::AutoencoderTinyConfig config = parts::AutoencoderTinyConfig::from(given.own_config());
+      EXPECT_EQ(config.latent_channels, channels);
+      EXPECT_EQ(config.decoder_blocks, parts::AutoencoderTinyConfig().decoder_blocks);
+    }
+  write_safetensors(folder / "taef1_encoder.safetensors", {{"0.weight", kernel(64, 3)},
+                                                           {"1.conv.0.weight", kernel(64, 64)},
+                                                           {"3.conv.4.weight", kernel(64, 64)},
+                                                           {"14.weight", kernel(16, 64)}});
+  EXPECT_EQ(test::message_of<WeightError>([&] { open_component(folder / "taef1_encoder.safetensors", "vae"); }, folder.path()),
+            "FOLDER/taef1_encoder.safetensors: holds no VAE, only encoder of a small autoencoder (TAESD, TAESDXL, TAESD3, TAEF1)");
 }
 
 }  // namespace

@@ -21,13 +21,13 @@ struct DecoderCase : parts::GoldenCase {
   }
 
   // Logits of all tokens, fed `step` tokens at a time.
-  static std::vector<float> logits(const parts::Decoder& net, std::span<const int32_t> text, int64_t step = parts::Decoder::chunk,
+  static std::vector<float> logits(const parts::Decoder& net, std::span<const int32_t> text, int64_t step = parts::Block::chunk,
                                    DType cache = DType::f32) {
-    parts::DecoderState state = net.start(int64_t(text.size()), cache);
+    parts::DecoderState state = net.trunk.start(int64_t(text.size()), cache);
     std::vector<float> all;
     for (int64_t begin = 0, count = int64_t(text.size()); begin < count; begin += step) {
       const Tensor hidden = net.hidden(text.subspan(size_t(begin), size_t(std::min(step, count - begin))), state, count);
-      const std::vector<float> part = net.logits(hidden).to_vector();
+      const std::vector<float> part = net.head(hidden).to_vector();
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -56,20 +56,21 @@ inline void expect_case(const char* source_file, const char* name, Backend& devi
     EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), limit);
     c.expect_taps(recorder, limit);
   } else {
-    EXPECT_CLOSE(c.kept(DecoderCase::logits(net, c.ids), net.config.vocabulary), c.golden.values("logits"), limit);
+    EXPECT_CLOSE(c.kept(DecoderCase::logits(net, c.ids), net.trunk.config.vocabulary), c.golden.values("logits"), limit);
   }
-  EXPECT_CLOSE(c.kept(DecoderCase::logits(c.network(c.config(), false), c.ids), net.config.vocabulary), c.golden.values("logits"), limit);
+  EXPECT_CLOSE(c.kept(DecoderCase::logits(c.network(c.config(), false), c.ids), net.trunk.config.vocabulary), c.golden.values("logits"),
+               limit);
 
   const auto greedy = c.fact("greedy").get<std::vector<int32_t>>();
-  parts::DecoderState state = net.start(int64_t(c.ids.size() + greedy.size()), DType::f32);
+  parts::DecoderState state = net.trunk.start(int64_t(c.ids.size() + greedy.size()), DType::f32);
   std::vector<int32_t> feed = c.ids, made;
   while (made.size() < greedy.size()) {
     Tensor hidden;
-    for (size_t begin = 0; begin < feed.size(); begin += size_t(parts::Decoder::chunk)) {
-      const auto part = std::span<const int32_t>(feed).subspan(begin).first(std::min(feed.size() - begin, size_t(parts::Decoder::chunk)));
+    for (size_t begin = 0; begin < feed.size(); begin += size_t(parts::Block::chunk)) {
+      const auto part = std::span<const int32_t>(feed).subspan(begin).first(std::min(feed.size() - begin, size_t(parts::Block::chunk)));
       hidden = net.hidden(part, state, state.length + int64_t(feed.size() - begin));
     }
-    const std::vector<float> last = net.logits(hidden.slice(0, hidden.size(0) - 1, hidden.size(0))).to_vector();
+    const std::vector<float> last = net.head(hidden.slice(0, hidden.size(0) - 1, hidden.size(0))).to_vector();
     made.push_back(int32_t(std::max_element(last.begin(), last.end()) - last.begin()));
     feed = {made.back()};
   }

@@ -1,12 +1,8 @@
 #include "models/decoder_family.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 namespace hearth::models {
 namespace {
 
-using Json = nlohmann::json;
 using Kind = GgufKey::Kind;
 
 constexpr LanguageSize sizes[] = {
@@ -74,46 +70,6 @@ void check_heads(const GgufKeys& keys) {
                            keys.where(), head, value, turned);
 }
 
-std::string_view name_of(Activation activation) {
-  switch (activation) {
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_pytorch_tanh";
-    case Activation::quick_gelu: return "quick_gelu";
-    case Activation::relu: return "relu";
-    default: return "silu";
-  }
-}
-
-// Divisors of the plain frequencies, for rope scalings that GGUF files have no keys for.
-std::vector<float> divisors(const parts::RotaryConfig& rotary) {
-  if (rotary.kind != parts::RotaryConfig::Kind::llama3) return rotary.divisors;
-  parts::RotaryConfig plain = rotary;
-  plain.kind = parts::RotaryConfig::Kind::plain;
-  plain.divisors.clear();
-  std::vector<float> quotients = plain.frequencies(0);
-  const std::vector<float> stretched = rotary.frequencies(0);
-  std::ranges::transform(quotients, stretched, quotients.begin(), std::divides());
-  return quotients;
-}
-
-Json scaling(const parts::RotaryConfig& r) {
-  using Stretching = parts::RotaryConfig::Kind;
-  switch (r.kind) {
-    case Stretching::plain:
-    case Stretching::llama3: return nullptr;
-    case Stretching::linear: return {{"rope_type", "linear"}, {"factor", r.factor}};
-    case Stretching::dynamic: return {{"rope_type", "dynamic"}, {"factor", r.factor}};
-    case Stretching::yarn: break;
-  }
-  return {{"rope_type", "yarn"},
-          {"factor", r.factor},
-          {"original_max_position_embeddings", r.original_positions},
-          {"beta_fast", r.fast},
-          {"beta_slow", r.slow},
-          {"truncate", r.truncate},
-          {"attention_factor", r.attention_factor}};
-}
-
 }  // namespace
 
 LanguageFamily with_decoder_tables(LanguageFamily f) {
@@ -124,31 +80,6 @@ LanguageFamily with_decoder_tables(LanguageFamily f) {
   f.gguf.names = names;
   f.gguf.check = check_heads;
   return f;
-}
-
-Config spelled_out(const parts::DecoderConfig& d, const std::string& where) {
-  Json c = {{"vocab_size", d.vocabulary},
-            {"hidden_size", d.width},
-            {"intermediate_size", d.mlp_width},
-            {"num_hidden_layers", d.layers},
-            {"num_attention_heads", d.heads},
-            {"num_key_value_heads", d.groups},
-            {"head_dim", d.head},
-            {"max_position_embeddings", d.positions},
-            {"rms_norm_eps", d.eps},
-            {"tie_word_embeddings", d.tied},
-            {"rope_theta", d.rotary.theta},
-            {"rope_scaling", scaling(d.rotary)}};
-  if (const std::vector<float> list = divisors(d.rotary); !list.empty()) c["rope_divisors"] = list;
-  if (d.pairs == RotaryPairs::neighbors) c["rope_pairs"] = "neighbors";
-  if (d.activation != Activation::silu) c["hidden_act"] = name_of(d.activation);
-  if (d.o_bias) c["attention_bias"] = true;
-  if (d.mlp_bias) c["mlp_bias"] = true;
-  if (std::ranges::count(d.windows, 0) != std::ssize(d.windows)) {
-    const bool alike = std::ranges::adjacent_find(d.windows, std::ranges::not_equal_to()) == d.windows.end();
-    c["sliding_window"] = alike ? Json(d.windows[0]) : Json(d.windows);
-  }
-  return Config::parse(c.dump(), where);
 }
 
 }  // namespace hearth::models

@@ -25,11 +25,9 @@ inline constexpr GgufHeads queries_and_keys[] = {{"model.layers.#.self_attn.q_pr
 
 // Completes the family's own declaration, including `gguf.keys`, with what all decoders share: sizes, keys and tensor names of GGUF files.
 LanguageFamily with_decoder_tables(LanguageFamily own);
-// The keys of config.json that express `config`; values that are off or default are omitted.
-Config spelled_out(const parts::DecoderConfig& config, const std::string& where);
 
 template <parts::DecoderConfig (*read)(const Config&)> LanguageFamily decoder_family(LanguageFamily own) {
-  own.spell_out = [](const Config& config) { return spelled_out(read(config), config.where()); };
+  own.spell_out = [](const Config& config) { return config.completed(read); };
   own.build = [](const Config& config, Weights& weights) { return make_decoder_model(read(config), weights); };
   return with_decoder_tables(std::move(own));
 }

@@ -14,40 +14,25 @@ constexpr int64_t logit_rows = 64;
 
 class DecoderText final : public TextState {
  public:
-  DecoderText(parts::DecoderState s, int64_t context, bool stretches) : state(std::move(s)), context_(context), stretches_(stretches) {}
+  explicit DecoderText(parts::DecoderState s) : state(std::move(s)) {}
 
   int64_t length() const override { return state.length; }
-  int64_t context() const override { return context_; }
-  int64_t bytes() const override {
-    int64_t sum = 0;
-    for (const nn::KvCache& layer : state.layers) sum += layer.bytes();
-    return sum;
-  }
-  bool shorten(int64_t length) override {
-    if (stretches_) return false;  // the stored keys were rotated by angles that depend on the length at that time
-    for (const nn::KvCache& layer : state.layers)
-      if (!layer.can_shorten(state.length, length)) return false;
-    state.length = std::min(state.length, length);
-    return true;
-  }
+  int64_t context() const override { return state.context; }
+  int64_t bytes() const override { return state.bytes(); }
+  int64_t shorten(int64_t most) override { return state.shorten(most); }
 
   parts::DecoderState state;
-
- private:
-  int64_t context_;
-  bool stretches_;
 };
 
 class DecoderModel final : public LanguageModel {
  public:
   DecoderModel(const parts::DecoderConfig& config, Weights& weights) : net_(Scope(weights), config) {}
 
-  LanguageSizes sizes() const override { return {.vocabulary = net_.config.vocabulary, .positions = net_.config.positions}; }
+  LanguageSizes sizes() const override { return {.vocabulary = net_.trunk.config.vocabulary, .positions = net_.trunk.config.positions}; }
   std::unique_ptr<TextState> start(int64_t context, DType cache) const override {
-    return std::make_unique<DecoderText>(net_.start(context, cache), context,
-                                         net_.config.rotary.kind == parts::RotaryConfig::Kind::dynamic);
+    return std::make_unique<DecoderText>(net_.trunk.start(context, cache));
   }
-  int64_t cache_bytes(int64_t context, DType cache) const override { return net_.state_bytes(context, cache); }
+  int64_t cache_bytes(int64_t context, DType cache) const override { return net_.trunk.state_bytes(context, cache); }
   void feed(TextState& state, std::span<const int32_t> ids, int64_t from, const OnLogits& logits, const OnProgress& progress) override;
 
  private:
@@ -58,12 +43,12 @@ void DecoderModel::feed(TextState& text, std::span<const int32_t> ids, int64_t f
   parts::DecoderState& state = static_cast<DecoderText&>(text).state;
   const int64_t count = int64_t(ids.size()), length = state.length + count;
   if (length > text.context()) fail<UsageError>("context: {} tokens do not fit, expected at most {}", length, text.context());
-  for (int64_t begin = 0; begin < count; begin += parts::Decoder::chunk) {
-    const int64_t end = std::min(count, begin + parts::Decoder::chunk);
+  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+    end = begin + state.piece(count - begin);
     const Tensor hidden = net_.hidden(ids.subspan(size_t(begin), size_t(end - begin)), state, length);
     for (int64_t row = std::max(begin, from); row < end; row += logit_rows) {
       const int64_t rows = std::min(logit_rows, end - row);
-      const Tensor y = dense_on_host(net_.logits(hidden.slice(0, row - begin, row - begin + rows)));
+      const Tensor y = dense_on_host(net_.head(hidden.slice(0, row - begin, row - begin + rows)));
       const int64_t V = y.size(1);
       for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
     }

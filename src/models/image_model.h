@@ -33,8 +33,11 @@ struct ImageEdit {
   std::optional<double> strength;  // 0 … 1, part of the schedule that is executed; absent: the family's default
   bool all_steps = false;          // executes all requested steps, of a longer schedule (sampling::Steps)
   enum class Fill { image, noise, nothing } fill = Fill::image;  // initial latents under the mask
-  std::optional<DepthMap> depth;  // for a depth-conditioned network; covers the whole image, and needs no input image
+  // For networks that take one; each covers the whole image, in any size, and needs no input image.
+  std::optional<DepthMap> depth;
+  std::optional<Pixels> control;
   bool starts() const { return latents || !images.empty(); }
+  bool encodes() const { return starts() || control; }  // the run uses the encoder
 };
 
 // The state from which a stopped run resumes. Tensors are [B, h, w, C] on the host. `guidance`: the running average of the guidance
@@ -49,9 +52,10 @@ struct ImageTask {
   Request request;  // its size is that of the run
   uint64_t seed = 0, variation_seed = 0;
   ImageEdit edit;
-  Tensor noise;                // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
-  int64_t steps_before = 0;    // of a first pass, for prompts that change (text::PromptReading)
-  bool common_levels = false;  // uses sampling::common_schedule for any sampler; for comparing samplers
+  std::vector<Pixels> references;  // images that the model looks at, of any size
+  Tensor noise;                    // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
+  int64_t steps_before = 0;        // of a first pass, for prompts that change (text::PromptReading)
+  bool common_levels = false;      // uses sampling::common_schedule for any sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;
 };
 
@@ -63,7 +67,8 @@ struct ResolvedImage {
   std::optional<std::array<int64_t, 2>> first_pass;  // its [width, height], if there are two passes
   std::optional<double> strength;                    // of a run that starts from an image
   std::array<int64_t, 4> latents{};                  // [B, h, w, C]
-  sampling::Guidance guidance;                       // with all options filled in
+  sampling::Guidance guidance;                       // classifier-free guidance, with all options filled in
+  double embedded_guidance = 1;                      // the scale that the network receives, if it has an input for it
   sampling::Options sampler_options;                 // all that the sampler has
   int64_t network_calls = 0;                         // denoiser calls; each takes 2·B images with guidance. 0: not known in advance
   // Of the run (with two passes, the second) if one model executes it: σ at each step's call and at the end, and the timesteps there.
@@ -124,7 +129,8 @@ class ImageModel {
   virtual std::vector<std::string> notes() const = 0;  // ignored parts of the checkpoint, one line each
   virtual std::string scheduler() const = 0;           // the checkpoint's own, "PNDMScheduler"
 
-  virtual int64_t factor() const = 0;  // pixels per latent pixel, each way
+  virtual int64_t factor() const = 0;     // pixels per latent pixel, each way
+  virtual int64_t side_unit() const = 0;  // sides of images are multiples of it, in pixels
 
   // UsageError for an invalid size, step count, batch, sampler, schedule or option; nothing is computed.
   virtual std::unique_ptr<ImageJob> prepare(const ImageTask& task) = 0;

@@ -22,8 +22,9 @@ class TextState {
   virtual int64_t length() const = 0;   // tokens seen
   virtual int64_t context() const = 0;  // tokens that there is room for
   virtual int64_t bytes() const = 0;
-  // Discards all but the first `length` tokens; returns false and changes nothing if their state is no longer stored.
-  virtual bool shorten(int64_t length) = 0;
+  // Discards tokens from the end until at most `most` remain, and as many more as it takes to continue from what is stored: a recurrent
+  // state only exists for some lengths, a windowed KV cache only for the last ones. Returns the new length, 0 if nothing remains.
+  virtual int64_t shorten(int64_t most) = 0;
 };
 
 class LanguageModel {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -23,14 +22,20 @@ namespace {
 namespace fs = std::filesystem;
 using test::key_list, test::ListedSource;
 
-const std::vector<std::string> single_files{"sd15-single-file", "sd21-single-file", "sdxl-single-file", "refiner-single-file"};
+const std::vector<std::string> single_files{"sd15-single-file",  "sd21-single-file", "sdxl-single-file", "refiner-single-file",
+                                            "sd3-medium-sai",    "sd35-medium-sai",  "sd35-large-sai",   "flux1-dev-bfl",
+                                            "flux1-schnell-bfl", "flux1-fill-bfl"};
 
 // As named in the golden file.
-std::string_view name_of(Form form) {
-  constexpr std::array<std::string_view, 3> thirds{"first_third", "second_third", "last_third"};
-  if (form == form::transposed) return "transposed";
-  if (form == form::kernel) return "kernel";
-  return form == form::same ? "same" : thirds.at(form.first);
+std::string name_of(Form form) {
+  switch (form.kind) {
+    case Form::Kind::same: return "same";
+    case Form::Kind::rows: return fmt::format("rows {} to {} of {}", form.first, form.end, form.parts);
+    case Form::Kind::swapped: return "swapped";
+    case Form::Kind::transposed: return "transposed";
+    case Form::Kind::kernel: return "kernel";
+  }
+  return "";
 }
 
 NameMap map_of(const Section& section, const TensorList& inside) { return section.spelling->reading(inside, {}); }
@@ -114,6 +119,12 @@ TEST(Names, the_maps_are_bijections_on_published_files) {
   EXPECT_EQ(counts["sdxl-single-file"]["unet"], 1680u);
   EXPECT_EQ(counts["sdxl-single-file"]["vae"], 248u);
   EXPECT_EQ(counts["refiner-single-file"]["unet"], 1220u);
+  EXPECT_EQ(counts["sd3-medium-sai"]["transformer"], 683u);
+  EXPECT_EQ(counts["sd35-medium-sai"]["transformer"], 909u);
+  EXPECT_EQ(counts["sd35-large-sai"]["transformer"], 1227u);
+  EXPECT_EQ(counts["flux1-dev-bfl"], (std::map<std::string, size_t>{{"transformer", 1160}}));
+  EXPECT_EQ(counts["flux1-schnell-bfl"]["transformer"], 1156u);
+  EXPECT_EQ(counts["flux1-fill-bfl"]["transformer"], 1160u);
 }
 
 TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
@@ -122,14 +133,14 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
     TensorList tensors = key_list(file);
     change(tensors);
     for (const Section& section : sections_of(tensors, file)) {
-      if (section.network != &parts::unet_files) continue;
+      if (section.slot().role != ComponentRole::denoiser) continue;
       std::vector<std::string> names;
       const auto source = open_section(std::make_shared<ListedSource>(tensors), section, {});
       for (const Configuration& c : configurations_with({*section.network, section.slot(), *source}, families))
         names.push_back(c.folder.filename());
       return fmt::format("{}", fmt::join(names, " "));
     }
-    return std::string("no UNet");
+    return std::string("no denoiser");
   };
   const auto as_it_is = [](TensorList&) {};
   const auto channels = [](int64_t n) {
@@ -146,12 +157,25 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
   EXPECT_EQ(folders("sdxl-single-file", channels(9)), "sdxl-inpainting");
   EXPECT_EQ(folders("sdxl-single-file", channels(8)), "cosxl-edit sdxl-pix2pix");
   EXPECT_EQ(folders("refiner-single-file", as_it_is), "sdxl-refiner");
+  EXPECT_EQ(folders("sd3-medium-sai", as_it_is), "sd3-medium");
+  EXPECT_EQ(folders("sd35-medium-sai", as_it_is), "sd35-medium");
+  EXPECT_EQ(folders("sd35-large-sai", as_it_is), "sd35-large sd35-large-turbo");
+  EXPECT_EQ(folders("sd3-medium-sai", [](TensorList& all) { all["model.diffusion_model.pos_embed"].shape[1] = 1024; }), "");
+  const auto takes = [](int64_t n) { return [n](TensorList& all) { all["img_in.weight"].shape[1] = n; }; };
+  EXPECT_EQ(folders("flux1-dev-bfl", as_it_is), "flux1-dev flux1-kontext-dev");
+  EXPECT_EQ(folders("flux1-dev-bfl", takes(128)), "flux1-canny-dev flux1-depth-dev");
+  EXPECT_EQ(folders("flux1-fill-bfl", as_it_is), "flux1-fill-dev");
+  EXPECT_EQ(folders("flux1-schnell-bfl", as_it_is), "flux1-schnell");
+  EXPECT_EQ(folders("flux1-schnell-bfl", takes(128)), "");
   // With one transformer block less it is another network, and so is a file whose last block is missing.
   const auto without = [](const std::string& prefix) {
     return [prefix](TensorList& all) { std::erase_if(all, [&](const auto& named) { return named.first.starts_with(prefix); }); };
   };
   EXPECT_EQ(folders("sdxl-single-file", without("model.diffusion_model.middle_block.1.transformer_blocks.9.")), "");
   EXPECT_EQ(folders("sd15-single-file", without("model.diffusion_model.output_blocks.11.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.23.")), "");
+  EXPECT_EQ(folders("sd35-medium-sai", without("model.diffusion_model.joint_blocks.12.x_block.attn2.")), "");
+  EXPECT_EQ(folders("flux1-dev-bfl", without("single_blocks.37.")), "");
 }
 
 TEST(Names, a_fused_or_transposed_tensor_of_another_shape_is_unreadable_by_name) {

@@ -17,6 +17,7 @@ Kind kind_of(Option::Type type) {
     case Option::Type::integer: return {0, "a whole number"};
     case Option::Type::number: return {1, "a number"};
     case Option::Type::text: return {2, "a text"};
+    case Option::Type::toggle: return {0, "0 or 1"};
     default: return {3, "a pair of whole numbers"};
   }
 }
@@ -27,6 +28,8 @@ void check(const Option& option, const OptionValue& value) {
   const Kind kind = kind_of(option.type);
   if (value.index() != kind.index)
     fail<UsageError>("generate: option '{}' has a value of another type, expected {}", option.name, kind.name);
+  if (option.type == Option::Type::toggle && std::get<int64_t>(value) != 0 && std::get<int64_t>(value) != 1)
+    fail<UsageError>("generate: {} is {}, expected 0 or 1", option.name, std::get<int64_t>(value));
   const auto in_range = [&](double number) {
     if (number >= option.least && number <= option.most) return;
     const std::string range =

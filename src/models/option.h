@@ -13,7 +13,14 @@
 namespace hearth::models {
 
 struct Option {
-  enum class Type { integer, number, text, size /* 1024x768 */, point /* 16,8 */ };
+  enum class Type {
+    integer,
+    number,
+    text,
+    size,    // 1024x768
+    point,   // 16,8
+    toggle,  // a flag without a value; the integer 1 if it is given
+  };
 
   std::string_view name;  // "clip_skip": its key in Request::options, reports and metadata. The flag is --clip-skip
   Type type = Type::integer;

@@ -23,6 +23,18 @@ std::vector<Found<Family>> find(const std::string& wanted, Names names, std::vec
   return found;
 }
 
+// A family's checkpoints can have the components that its slots add, and no others.
+const Found<ImageFamily>& with_added(const Found<ImageFamily>& found, const Checkpoint& checkpoint) {
+  for (const Component& c : checkpoint.components()) {
+    if (!checkpoint.is_added(c.name)) continue;
+    const auto is_this = [&c](const hearth::Slot* slot) { return slot->name == c.name; };
+    if (!found.family.files || std::ranges::none_of(found.family.files->slots, is_this))
+      fail<UsageError>("{}: {} does not support a {}, expected none", checkpoint.root().string(), checkpoint.pipeline_class(),
+                       checkpoint.label_of(c.name));
+  }
+  return found;
+}
+
 }  // namespace
 
 Found<ImageFamily> find_family(const Checkpoint& checkpoint) {
@@ -30,9 +42,9 @@ Found<ImageFamily> find_family(const Checkpoint& checkpoint) {
   const auto names = [](const ImageFamily& f) -> const auto& { return f.pipelines; };
   const auto found = find<ImageFamily>(checkpoint.pipeline_class(), names, known);
   const auto claims = [&](const auto& f) { return f.family.claims && f.family.claims(checkpoint); };
-  if (const auto claimed = std::ranges::find_if(found, claims); claimed != found.end()) return *claimed;
+  if (const auto claimed = std::ranges::find_if(found, claims); claimed != found.end()) return with_added(*claimed, checkpoint);
   const auto takes_all = [](const auto& f) { return !f.family.claims; };
-  if (const auto any = std::ranges::find_if(found, takes_all); any != found.end()) return *any;
+  if (const auto any = std::ranges::find_if(found, takes_all); any != found.end()) return with_added(*any, checkpoint);
   fail<UnsupportedError>("{}: the pipeline class '{}' is not supported, expected one of {}", checkpoint.root().string(),
                          checkpoint.pipeline_class(), fmt::join(known, ", "));
 }

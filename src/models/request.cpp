@@ -21,9 +21,9 @@ Emphasis emphasis_of(const Request& request) {
   return *request.emphasis;
 }
 
-sampling::Guidance guidance_of(const Request& r) {
+sampling::Guidance guidance_of(const Request& r, double standard) {
   const sampling::GuidanceMethod& method = sampling::find_guidance(r.guidance_method.empty() ? "cfg" : r.guidance_method);
-  sampling::Guidance g{.scale = r.guidance, .method = &method, .rescale = r.guidance_rescale};
+  sampling::Guidance g{.scale = r.guidance.value_or(standard), .method = &method, .rescale = r.guidance_rescale};
   g.options = sampling::parse_options(fmt::format("guidance '{}'", method.name), method.options, r.guidance_options);
   if (r.guidance_interval) g.lowest = (*r.guidance_interval)[0], g.highest = (*r.guidance_interval)[1];
   return g;

@@ -10,8 +10,8 @@ namespace hearth::models {
 PromptSyntax syntax_of(const Request& request);
 // UsageError if it is given for another syntax than A1111's.
 Emphasis emphasis_of(const Request& request);
-// UsageError or UnsupportedError for an unknown method or option.
-sampling::Guidance guidance_of(const Request& request);
+// `standard`: the scale if the request has none. UsageError or UnsupportedError for an unknown method or option.
+sampling::Guidance guidance_of(const Request& request, double standard);
 // The sampler, and the schedule and options implied by the request's name for it; "" is the checkpoint's own sampler.
 Request with_canonical_sampler(Request request);
 

@@ -95,8 +95,10 @@ TEST(Signatures, what_is_not_run_is_named) {
   EXPECT_EQ(one({4, 1280}), "textual inversion, '<cat>'");
   EXPECT_EQ(one({4, 512}), "");
   EXPECT_EQ(one({1, 1, 768}), "");
-  EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}), "autoencoder: TAESD's decoder");
-  EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}), "autoencoder: TAESD's encoder");
+  EXPECT_EQ(of({"1.weight", "3.conv.0.weight", "3.conv.4.weight", "19.bias"}),
+            "autoencoder: decoder of a small autoencoder (TAESD, TAESDXL, TAESD3, TAEF1)");
+  EXPECT_EQ(of({"0.weight", "1.conv.0.weight", "3.conv.0.weight", "3.conv.4.weight"}),
+            "autoencoder: encoder of a small autoencoder (TAESD, TAESDXL, TAESD3, TAEF1)");
   EXPECT_EQ(of({"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}), "language model: LLaMA or its kin");
   EXPECT_EQ(recognize({{"model.embed_tokens.weight", {}}, {"model.layers.0.self_attn.q_proj.weight", {}}})[0].layout, "transformers");
 }
@@ -150,7 +152,7 @@ TEST(Signatures, networks_of_the_references_are_named) {
       {"vae-allegro", "autoencoder: Allegro VAE"},
       {"vae-svd", "autoencoder: Stable Video Diffusion's VAE"},
       {"vae-cosmos", "autoencoder: Cosmos VAE"},
-      {"vae-tiny", "autoencoder: TAESD"},
+      {"vae-tiny", "autoencoder: small autoencoder (TAESD, TAESDXL, TAESD3, TAEF1)"},
       {"controlnet", "control: ControlNet"},
       {"controlnet-union", "control: ControlNet Union"},
       {"controlnet-xs", "control: ControlNet-XS"},

@@ -62,11 +62,13 @@ class SingleFileTest : public testing::Test {
 };
 
 TEST_F(SingleFileTest, published_files_are_whole) {
-  for (const auto& [list, expected] :
-       std::map<std::string, std::string>{{"sd15-single-file", "sd15: text_encoder unet vae"},
-                                          {"sd21-single-file", "sd21-base: text_encoder unet vae"},
-                                          {"sdxl-single-file", "sdxl: text_encoder text_encoder_2 unet vae"},
-                                          {"refiner-single-file", "sdxl-refiner: text_encoder_2 unet vae"}}) {
+  for (const auto& [list, expected] : std::map<std::string, std::string>{{"sd15-single-file", "sd15: text_encoder unet vae"},
+                                                                         {"sd21-single-file", "sd21-base: text_encoder unet vae"},
+                                                                         {"sdxl-single-file", "sdxl: text_encoder text_encoder_2 unet vae"},
+                                                                         {"refiner-single-file", "sdxl-refiner: text_encoder_2 unet vae"},
+                                                                         {"sd3-medium-sai", "sd3-medium: transformer"},
+                                                                         {"sd35-medium-sai", "sd35-medium: transformer"},
+                                                                         {"sd35-large-sai", "sd35-large: transformer"}}) {
     const SingleFile file = open(key_list(list, DType::f16));
     std::string text = file.chosen->configuration.folder.filename().string() + ":";
     std::set<std::string> names;
@@ -143,7 +145,8 @@ TEST_F(SingleFileTest, what_is_missing_or_unknown_is_told) {
   EXPECT_EQ(refusal<UnsupportedError>({{"x", {.shape = {1}}}}),
             "FOLDER/model.safetensors: cannot be run, because it holds no network that hearth recognizes");
   std::erase_if(sd15, [](const auto& named) { return named.first.starts_with("model.diffusion_model."); });
-  EXPECT_EQ(refusal<WeightError>(sd15), "FOLDER/model.safetensors: holds no UNet, only VAE, text encoder: give one with --unet");
+  EXPECT_EQ(refusal<WeightError>(sd15),
+            "FOLDER/model.safetensors: holds no UNet or transformer, only VAE, text encoder: give one with --unet or --transformer");
 }
 
 TEST_F(SingleFileTest, a_checkpoint_shows_it_as_a_folder) {

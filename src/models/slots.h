@@ -6,8 +6,20 @@
 namespace hearth::models::slots {
 
 inline constexpr Slot unet{.name = "unet", .label = "UNet", .role = ComponentRole::denoiser};
+inline constexpr Slot transformer{.name = "transformer", .label = "transformer", .role = ComponentRole::denoiser};
 inline constexpr Slot vae{.name = "vae", .label = "VAE", .role = ComponentRole::autoencoder};
 inline constexpr Slot text_encoder{.name = "text_encoder", .label = "text encoder", .role = ComponentRole::text_encoder};
 inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .label = "second text encoder", .role = ComponentRole::text_encoder};
+inline constexpr Slot image_encoder{.name = "image_encoder",
+                                    .label = "image encoder",
+                                    .role = ComponentRole::image_encoder,
+                                    .adds = "the image encoder of image prompts, if --redux does not hold one: a SigLIP vision tower"};
+inline constexpr Slot image_embedder{.name = "image_embedder",
+                                     .label = "Redux image embedder",
+                                     .role = ComponentRole::image_encoder,
+                                     .adds = "image prompts by Redux, from --reference: a folder with its image encoder, or the embedder",
+                                     .flag = "--redux"};
+
+inline constexpr Slot text_encoder_3{.name = "text_encoder_3", .label = "third text encoder", .role = ComponentRole::text_encoder};
 
 }  // namespace hearth::models::slots

@@ -34,7 +34,7 @@ inline void require_one_device(const char* op, const Tensor& x, const Weight& w,
   if (w.backend != &x.backend())
     fail<ShapeError>("{}: x is on the backend {}, weight {} on {}; expected both on one", op, x.backend().name(), w.name,
                      w.backend->name());
-  require_one_device(op, x.backend(), {&bias, &e.per_image, &e.gate, &e.residual});
+  require_one_device(op, x.backend(), {&bias, &w.scale, &e.per_image, &e.gate, &e.residual});
 }
 
 // ShapeError unless scale or shift of a norm of x [B, ..., C] is undefined, or f32 [B, C] with a dense last axis; each_row: or [rows, C].
@@ -63,8 +63,7 @@ inline DType stored_type(const Tensor& x, std::optional<DType> out, Stored store
   if (out) return *out;
   return stored == Stored::inner ? x.backend().inner_type().value_or(x.dtype()) : x.dtype();
 }
-inline DType stored_type(const Tensor& x, const Weight& w, const Epilogue& e) {
-  if (w.form.in_place && !e.out) return DType::f32;
+inline DType stored_type(const Tensor& x, const Epilogue& e) {
   return stored_type(x, e.out || !e.residual ? e.out : e.residual.dtype(), e.stored);
 }
 

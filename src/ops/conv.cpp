@@ -77,7 +77,7 @@ Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec
   const bool transposed = w.kind == WeightKind::conv_transposed;
   const double products = double(transposed ? x.numel() : out.numel()) * double(w.shape.numel() / std::max<int64_t>(1, w.shape[0]));
   const OpTrace trace(norm ? op_names_after_norm[size_t(axes - 1)] : op, x, w, 2.0 * products);
-  Tensor y = Tensor::empty(x.backend(), out, stored_type(x, w, e));
+  Tensor y = Tensor::empty(x.backend(), out, stored_type(x, e));
   if (y.numel() == 0) return y;
   Epilogue dense = e;
   if (e.residual) dense.residual = contiguous(e.residual);

@@ -18,9 +18,7 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
     fail<ShapeError>("linear: x {} ends in {} features, weight {} {} needs {}", x.shape(), x.rank() ? x.size(-1) : 0, w.name, w.shape, K);
   if (K < 1) fail<ShapeError>("linear: weight {} {} has no inputs", w.name, w.shape);
   require_vector("linear", "bias", bias, N);
-  if (w.form.in_place && (x.dtype() != DType::f32 || w.kind != WeightKind::linear || norm || e.out.value_or(DType::f32) != DType::f32 ||
-                          (e.residual && e.residual.dtype() != DType::f32)))
-    fail<ShapeError>("linear: weight {} {} is held in place, expected x, residual and y in f32 and no norm", w.name, w.shape);
+  if (w.scale && w.scale.numel() != 1) require_vector("linear", "scale of the weight", w.scale, N);
   if (w.kind == WeightKind::glu && N % 2 != 0) fail<ShapeError>("linear: weight {} has shape {}, expected [2·out, in]", w.name, w.shape);
   check_epilogue("linear", e, x.shape().with_last(w.outputs()), w);
   if (norm && x.rank() < 2) fail<ShapeError>("linear: x is {}, expected [B, ..., K] for a norm", x.shape());
@@ -29,7 +27,7 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
 }
 
 Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
-  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), stored_type(x, w, e));
+  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), stored_type(x, e));
 }
 
 Epilogue flat_epilogue(const Epilogue& e) {

@@ -13,8 +13,8 @@ namespace hearth::ops {
 // x [..., K], w [N, K], bias [N] f32 or undefined → y [..., N] of dtype e.out (default: x's).
 // e.residual has the shape of y; e.per_image and e.gate are [B, N] with B the first axis of x. f32 accumulation.
 // `norm`, if given, is applied to x [B, ..., K] first, without a tensor of x's size if x is large.
-// With a weight held in place, x, residual and y are f32, and the result for a row does not depend on the number of rows; with bf16
-// factors it depends only on whether there are at least 16.
+// With a weight held in place, the result for a row does not depend on the number of rows; with bf16 factors it depends only on whether
+// there are at least 16.
 // ShapeError unless w is a linear weight whose K is that of x, and the tensors of epilogue and norm have matching shapes.
 Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias = {}, const Epilogue& e = {}, const GroupNormSpec& norm = {});
 

@@ -6,69 +6,14 @@
 #include "core/observe.h"
 #include "core/quantized/blocks.h"
 #include "ops/matmul.h"
-#include "ops/random_test.h"
-#include "ops/refusal_test.h"
+#include "ops/rows_test.h"
 #include "ops/select.h"
 #include "ops/shape_ops.h"
 
 namespace hearth {
 namespace {
 
-using test::Random;
-
-// clang-format off
-constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q2_k,
-                          DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4};
-// clang-format on
-constexpr std::span blocks = std::span(held).subspan(3);
-
-// Offset of the f16 values of a block.
-std::vector<size_t> scales_of(DType dtype) {
-  switch (dtype) {
-    case DType::mxfp4: return {};
-    case DType::q4_1:
-    case DType::q5_1:
-    case DType::q4_k:
-    case DType::q5_k: return {0, 2};
-    case DType::q2_k: return {80, 82};
-    case DType::q3_k: return {108};
-    case DType::q6_k: return {208};
-    default: return {0};
-  }
-}
-
-// Rows of random values in any dtype that can be held; for block types, random bytes with the values as scales, the only floats in a
-// block. On the device's host, like mapped files.
-Tensor rows_of(Backend& device, const Shape& shape, const std::vector<float>& values, DType dtype) {
-  if (!is_blocked(dtype)) return Tensor::from(device.host(), shape, values, dtype);
-  Tensor w = Tensor::empty(device.host(), shape, dtype);
-  const auto [count, bytes] = block_of(dtype);
-  std::mt19937 engine(uint32_t(shape.numel()));
-  for (size_t i = 0; i < w.bytes(); ++i) w.raw()[i] = std::byte(engine());
-  for (size_t b = 0; b * bytes < w.bytes(); ++b) {
-    std::byte* block = w.raw() + b * bytes;
-    if (dtype == DType::mxfp4) block[0] = std::byte(120 + b % 5);
-    for (const size_t at : scales_of(dtype)) {
-      const uint16_t scale = f32_to_f16(values[b * size_t(count) + at]);
-      std::memcpy(block + at, &scale, sizeof scale);
-    }
-  }
-  return w;
-}
-
-Random::WeightPair in_place(Random& random, Backend& device, const Shape& shape, DType dtype, DType factors = DType::f32) {
-  const std::vector<float> values =
-      random.normal(test::reference_backend(), shape, DType::f32, 1 / std::sqrt(float(shape[1]))).reference.to_vector();
-  const auto make = [&](Backend& backend) {
-    const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
-    return Weight{.name = "w",
-                  .shape = shape,
-                  .form = form,
-                  .prepared = backend.prepare(rows_of(backend, shape, values, dtype), WeightKind::linear, form),
-                  .backend = &backend};
-  };
-  return {make(device), make(test::reference_backend())};
-}
+using test::blocks, test::held, test::in_place, test::Random, test::rows_of, test::scales_of;
 
 BACKEND_TEST(Rows, a_product_reports_its_weight_bytes) {
   struct Record : Observer {
@@ -231,6 +176,8 @@ BACKEND_TEST(Rows, bf16_factors_equal_the_reference) {
   if (!device.multiplies_bf16()) GTEST_SKIP() << "no products of bf16 factors";
   Random random(80);
   bf16_factors_equal_the_reference(device, random, DType::bf16, std::array<int64_t, 6>{1, 31, 96, 1000, 1056, 2304});
+  for (const DType dtype : {DType::f8_e4m3, DType::f8_e5m2})
+    bf16_factors_equal_the_reference(device, random, dtype, std::array<int64_t, 3>{31, 1000, 2304});
   for (const DType dtype : blocks) {
     const auto [values, bytes] = block_of(dtype);
     bf16_factors_equal_the_reference(device, random, dtype, std::array<int64_t, 2>{values, values == 32 ? 1056 : 2304});
@@ -340,15 +287,6 @@ BACKEND_TEST(Rows, integer_factors_of_any_magnitude) {
         }
       }
   }
-}
-
-BACKEND_TEST(Rows, refuses_invalid_arguments) {
-  Random random(73);
-  const auto w = in_place(random, device, {3, 32}, DType::q8_0);
-  EXPECT_EQ(test::refusal([&] {
-              ops::linear(Tensor::zeros(device, {1, 32}, DType::f16), w.device);
-            }),
-            "linear: weight w [3, 32] is held in place, expected x, residual and y in f32 and no norm");
 }
 
 BACKEND_TEST(Rows, embedding_of_blocks) {

@@ -41,6 +41,10 @@ Activation diffusers_activation(const Config& config, const std::string& key, co
 }
 
 Activation transformers_activation(const Config& config, const std::string& key, const std::string& otherwise) {
+  return named_transformers_activation(config, key, config.text(key, otherwise));
+}
+
+Activation named_transformers_activation(const Config& config, const std::string& key, const std::string& name) {
   static const std::map<std::string, Activation> known{{"quick_gelu", Activation::quick_gelu},
                                                        {"gelu", Activation::gelu},
                                                        {"gelu_python", Activation::gelu},
@@ -52,10 +56,10 @@ Activation transformers_activation(const Config& config, const std::string& key,
                                                        {"silu", Activation::silu},
                                                        {"swish", Activation::silu},
                                                        {"relu", Activation::relu}};
-  return named(config, key, config.text(key, otherwise), known);
+  return named(config, key, name, known);
 }
 
-void read_generic_transformers_keys(const Config& c) {
+void read_generic_transformers_keys(const Config& c, NetworkPart part) {
   c.no_effect({"return_dict",
                "output_hidden_states",
                "output_attentions",
@@ -94,7 +98,9 @@ void read_generic_transformers_keys(const Config& c) {
                "top_k",
                "top_p",
                "typical_p"});
-  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
+  if (part == NetworkPart::encoder) c.no_effect({"is_encoder_decoder"});
+  else c.only("is_encoder_decoder", false);
+  for (const char* key : {"add_cross_attention", "tie_encoder_decoder"}) c.only(key, false);
   c.only_null("cross_attention_hidden_size");
   if (c.has("pruned_heads") && c.dump("pruned_heads") != "{}")
     fail<UnsupportedError>("{}: 'pruned_heads' = {} is not supported", c.where(), c.dump("pruned_heads"));

@@ -22,9 +22,14 @@ Activation diffusers_activation(const Config& config, const std::string& key, co
 
 // The activation that `key` names in a transformers config; gelu_new, gelu_pytorch_tanh and others are the tanh form.
 Activation transformers_activation(const Config& config, const std::string& key, const std::string& otherwise);
+// The same for a name that is a part of the key's value.
+Activation named_transformers_activation(const Config& config, const std::string& key, const std::string& name);
+
+// What the network is of the model that the config describes: all of it, or the encoder of one that may have a decoder.
+enum class NetworkPart { whole, encoder };
 
 // Keys that transformers writes into every model's config: keys of training, bookkeeping and sampling are ignored; those that would change
 // the network have one supported value, and UnsupportedError names one that has another.
-void read_generic_transformers_keys(const Config& config);
+void read_generic_transformers_keys(const Config& config, NetworkPart part = NetworkPart::whole);
 
 }  // namespace hearth::parts

@@ -23,4 +23,8 @@ RawLatents Posterior::sample(const Tensor& noise) const {
   return {on_host(mean.shape(), drawn, mean, noise)};
 }
 
+void check_tile(int64_t tile, int64_t unit) {
+  if (tile < unit || tile % unit) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of {}", tile, unit);
+}
+
 }  // namespace hearth::parts

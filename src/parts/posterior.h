@@ -23,4 +23,7 @@ struct Posterior {
   RawLatents sample(const Tensor& noise) const;
 };
 
+// UsageError unless the side of a tile, in latent pixels, is a multiple of `unit`.
+void check_tile(int64_t tile, int64_t unit);
+
 }  // namespace hearth::parts

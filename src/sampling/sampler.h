@@ -82,6 +82,7 @@ struct Sampler {
   Options in_comfyui = {};  // defaults of its options that differ there
   Options in_a1111 = {};
   SchedulerClass scheduler;          // whose schedule and configuration defaults it uses
+  bool on_flow_paths = true;         // defined on levels of Family::flow, if a schedule has them
   bool bounds_itself = false;        // receives x̂₀ unbounded and bounds it where the method requires
   void (*step)(State&, const Run&);  // one step of the schedule: from state.step to the next
   // Makes the sampler's own plan from the schedule; absent: the schedule is used unchanged.

@@ -53,6 +53,10 @@ class AliasedSource : public TensorSource {
     if (found == stored_.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
     return source_->read(found->second, wanted, backend);
   }
+  Tensor scale(const std::string& name, Backend& backend) override {
+    const auto found = stored_.find(name);
+    return found == stored_.end() ? Tensor() : source_->scale(found->second, backend);
+  }
   void release(const std::string& name) override {
     if (const auto found = stored_.find(name); found != stored_.end()) source_->release(found->second);
   }
@@ -92,6 +96,7 @@ std::map<std::string, std::string> official_names(const std::map<std::string, Te
     std::optional<std::string> renamed;
     for (const Alias& rule : rules) {
       const auto result = rewrite(name, rule.stored, rule.official);
+      if (result && rule.unless_there && stored.contains(*result)) continue;
       if (result && renamed && *result != *renamed) fail<WeightError>("aliases: '{}' could be '{}' or '{}'", name, *renamed, *result);
       if (result) renamed = result;
     }

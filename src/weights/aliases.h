@@ -17,6 +17,7 @@ namespace hearth {
 
 struct Alias {
   std::string_view stored, official;
+  bool unless_there = false;  // applies only if no tensor is stored under the official name; else the tensor keeps its own
 };
 
 // `to` with its wildcards replaced by what they match in `name`; nullopt unless the pattern `from` matches the whole `name`.

@@ -51,6 +51,14 @@ TEST(Aliases, names_stay_distinct) {
   EXPECT_EQ(message_of<WeightError>([&] { official_names(names({"a.0"}), rules); }), "aliases: 'a.0' could be 'b.0' or 'c.a'");
 }
 
+TEST(Aliases, a_second_name_applies_only_without_the_first) {
+  const std::vector<Alias> rules{{.stored = "encoder.embedding", .official = "shared", .unless_there = true}};
+  using Names = std::map<std::string, std::string>;
+  EXPECT_EQ(official_names(names({"encoder.embedding"}), rules), (Names{{"encoder.embedding", "shared"}}));
+  EXPECT_EQ(official_names(names({"encoder.embedding", "shared"}), rules),
+            (Names{{"encoder.embedding", "encoder.embedding"}, {"shared", "shared"}}));
+}
+
 // Records the names that are requested.
 class Recorder : public TensorSource {
  public:

@@ -7,7 +7,7 @@
 
 #include "core/files/file.h"
 #include "core/files/json.h"
-#include "weights/layout/widened.h"
+#include "weights/layout/float8.h"
 #include "weights/listing.h"
 
 namespace hearth {
@@ -57,7 +57,7 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
       fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", path.string());
   }
   checkpoint.read_index();
-  for (const auto& [name, place] : places.components) checkpoint.take_component(name, open_given(place, name, places.families));
+  for (auto& [name, given] : open_all_given(places.components, places.families)) checkpoint.take_component(name, std::move(given));
   checkpoint.name_given_classes();
   return checkpoint;
 }
@@ -77,8 +77,7 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   single_file_ = true;
   averaged_ = places.averaged;
   assets_ = places.assets;
-  std::map<std::string, GivenComponent> others;
-  for (const auto& [name, place] : places.components) others[name] = open_given(place, name, families_);
+  std::map<std::string, GivenComponent> others = open_all_given(places.components, families_);
   SingleFile file =
       open_single_file(root_, {.families = families_, .config = places.config, .averaged = places.averaged, .given = &others});
   may_be_of_ = std::move(file.families);
@@ -133,9 +132,14 @@ void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
 }
 
 void Checkpoint::take_component(const std::string& name, GivenComponent given) {
-  if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, label_of(name));
+  const Slot* slot = slot_of(families_, name);
+  if (slot && !slot->adds.empty()) added_.push_back(name);
+  else if (!has(name)) fail<UsageError>("{}: {} has no {} that could be replaced", root_.string(), pipeline_class_, label_of(name));
+  if (!has(name)) components_.push_back({.name = name, .library = "", .class_name = given.class_name});
   given_.insert_or_assign(name, std::move(given));
 }
+
+bool Checkpoint::is_added(std::string_view name) const { return std::ranges::find(added_, name) != added_.end(); }
 
 bool Checkpoint::is_decoder_alone(std::string_view name) const {
   const GivenComponent* other = given(name);
@@ -213,6 +217,12 @@ std::optional<std::string> Checkpoint::read(const fs::path& file) const {
 
 std::optional<std::string> Checkpoint::text_file(std::string_view name, const std::string& file) const {
   const fs::path place = component(name).name;
+  if (const GivenComponent* other = given(name)) {
+    std::error_code error;
+    const fs::path path = other->config.parent_path() / file;
+    if (!other->config.empty() && fs::exists(path, error)) return read_file(path, int64_t(1) << 28);
+    if (is_added(name)) return std::nullopt;
+  }
   folder(name);
   if (auto text = read(place / file)) return text;
   if (!single_file_) return std::nullopt;
@@ -239,9 +249,14 @@ std::string Checkpoint::config_text(std::string_view name) const {
   const GivenComponent* other = given(name);
   if (other)
     if (auto text = other->config_text()) return *text;
+  if (is_added(name))
+    fail<WeightError>("{}: the {} has no configuration, and its sizes are those of no published one, expected a folder with config.json",
+                      other->files.at(0).string(), label_of(name));
   const fs::path file = fs::path(component(name).name) / config_file_name(name);
-  folder(name);
-  const auto text = read(file);
+  const bool has_fallback = other && !other->network->fallback_config.empty();
+  if (!has_fallback) folder(name);
+  const auto text = is_there(name) ? read(file) : std::nullopt;
+  if (!text && has_fallback) return std::string(other->network->fallback_config);
   const std::string where = (configs_of(name) / file).string();
   if (!text) fail<IoError>("read {}: No such file or directory", where);
   if (patch_.empty() || !is_scheduler(component(name)) || !is_published(name)) return *text;
@@ -283,7 +298,7 @@ std::shared_ptr<TensorSource> Checkpoint::tensors(std::string_view name, const s
   if (const GivenComponent* other = given(name)) return other->tensors;
   const auto source = archive_ ? archive_->tensors(component(name).name) : open_weight_files(chosen);
   const NetworkFiles* network = network_of(families_, component(name).class_name);
-  return aliased(widened(source), network ? network->aliases : std::span<const Alias>());
+  return aliased(with_float8_scales(source), network ? network->aliases : std::span<const Alias>());
 }
 
 std::string Checkpoint::part_of_files(std::string_view name) const {

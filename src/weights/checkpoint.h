@@ -25,7 +25,7 @@ struct CheckpointPlaces {
   // For a single file: a diffusers folder, with or without weights, whose configurations replace the built-in ones. A component or
   // model_index.json that it lacks comes from the built-in configuration that would have been used without it; notes() reports this.
   std::filesystem::path config;
-  std::map<std::string, std::filesystem::path> components;  // by name; each replaces the checkpoint's own
+  std::map<std::string, std::filesystem::path> components;  // by name; each replaces the checkpoint's own, or adds one (Slot::adds)
   bool averaged = false;  // for a single file: use the denoiser's moving average (model_ema.…) instead of its weights
 };
 
@@ -59,9 +59,9 @@ class Checkpoint {
   std::string place_of(std::string_view name) const { return (configs_of(name) / component(name).name).string(); }
   std::string label_of(std::string_view name) const { return hearth::label_of(families_, name); }
   bool is_there(std::string_view name) const;  // whether its folder, or the equivalent in a file, exists
-  // A text file of a component (of a tokenizer: vocab.json …); nullopt if it does not exist. Files that the configurations of a single file
-  // omit are the built-in ones (Vocabulary). IoError if the file cannot be read, or if neither the configurations given for a single file
-  // nor a built-in configuration have the component.
+  // A text file of a component (of a tokenizer: vocab.json …; one that the user gives as a folder: any in it); nullopt if it does not
+  // exist. Files that the configurations of a single file omit are the built-in ones (Vocabulary). IoError if the file cannot be read, or
+  // if neither the configurations given for a single file nor a built-in configuration have the component.
   std::optional<std::string> text_file(std::string_view name, const std::string& file) const;
   // UnsupportedError that names class and component unless its class is one of `classes`.
   void require_class(std::string_view name, std::initializer_list<std::string_view> classes) const;
@@ -77,6 +77,7 @@ class Checkpoint {
   std::shared_ptr<TensorSource> tensors(std::string_view name, const std::string& variant = {}) const;
   WeightFiles files(std::string_view name, const std::string& variant = {}) const;
   std::vector<std::string> ignored(std::string_view name) const;
+  bool is_added(std::string_view name) const;          // the user adds it by a path (Slot::adds)
   bool is_decoder_alone(std::string_view name) const;  // an autoencoder without its encoder that replaces the checkpoint's own
   // Distinguishes a component's tensors from others in the same files, for the packed-weight cache; empty if the component has its own
   // files.
@@ -105,6 +106,7 @@ class Checkpoint {
   std::string published_name_;
   std::string contents_;                         // of the single file, for messages
   std::map<std::string, GivenComponent> given_;  // components that do not come from the checkpoint's folders
+  std::vector<std::string> added_;               // is_added()
   std::map<std::string, std::string> patch_;     // Chosen::patch
   std::vector<std::string> notes_;
   std::string pipeline_class_;

@@ -10,6 +10,7 @@
 #include "core/threads.h"
 #include "hearth/component.h"
 #include "weights/block_stream.h"
+#include "weights/dequantized.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
 #include "weights/packed_cache.h"
@@ -82,6 +83,12 @@ struct InUse {
   Tensor x;
   std::shared_ptr<const void> counted;
 };
+Shape without_leading_ones(const Shape& shape) {
+  Shape rest;
+  for (const int64_t size : shape)
+    if (rest.rank() > 0 || size != 1) rest.push_back(size);
+  return rest;
+}
 
 // "; 3 missing: a, b, c"
 void add_list(std::string& text, const std::vector<std::string>& items, std::string_view what) {
@@ -120,13 +127,14 @@ std::vector<std::string> KnownTensors::kept_wider() const {
 }
 
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend) {
-  if (!backend.prefers_bf16()) return {};
+  const WeightTypes as_stored{.compact_factors = asked_factors(Precision::automatic, true, backend)};
+  if (!backend.prefers_bf16()) return as_stored;
   int64_t narrow = 0, all = 0;
   for (const auto& [name, info] : source.list()) {
     all += info.shape.numel();
-    narrow += is_16bit_float(info.dtype) ? info.shape.numel() : 0;
+    narrow += is_16bit_float(info.dtype) || is_compact(info.dtype) ? info.shape.numel() : 0;
   }
-  if (2 * narrow <= all) return {};
+  if (2 * narrow <= all) return as_stored;
   return {.hold = DType::bf16, .factors = asked_factors(Precision::bf16, false, backend)};
 }
 
@@ -136,10 +144,11 @@ Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOpt
       options_(std::move(options)),
       listed_(std::make_shared<const std::map<std::string, TensorInfo>>(source_->list())),
       reading_(reading) {
-  const auto& [hold, factors, in_place] = options_.types;
+  const auto& [hold, factors, in_place, compact_factors] = options_.types;
   // In place, weights of a block type support all factors.
-  if (in_place && !can_have_factors({.hold = DType::q8_0, .factors = factors, .in_place = true}))
-    fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(factors));
+  for (const DType f : {in_place ? factors : DType::f32, compact_factors.value_or(DType::f32)})
+    if (!can_have_factors({.hold = DType::q8_0, .factors = f, .in_place = true}))
+      fail<UnsupportedError>("weights: factors of in-place products are {}, expected f32, bf16 or i16", name_of(f));
   if (hold && *hold != DType::f32 && !is_16bit_float(*hold))
     fail<UnsupportedError>("weights: cannot be held as {}, expected f32, f16 or bf16", name_of(*hold));
   if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
@@ -157,6 +166,7 @@ Weights Weights::later() const {
   rest.report_ = {};
   rest.reading_ = Reading::full;
   rest.part_ = true;
+  rest.any_in_file_ = false;
   rest.stream_ = nullptr;
   return rest;
 }
@@ -195,12 +205,13 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
   const auto listed = listed_->find(name);
   if (listed == listed_->end()) return true;
   const TensorInfo& info = listed->second;
-  const bool readable = is_float(info.dtype) || (is_blocked(info.dtype) && options_.types.in_place);
-  const bool fits = info.unreadable.empty() && readable && info.shape == shape;
+  const bool readable = is_float(info.dtype) || is_compact(info.dtype);
+  const bool same = info.shape == shape || (info.short_rank && without_leading_ones(info.shape) == without_leading_ones(shape));
+  const bool fits = info.unreadable.empty() && readable && same;
   if (!fits) read_.insert(name);
   if (!info.unreadable.empty()) unreadable_.push_back(fmt::format("'{}' {}", name, info.unreadable));
   else if (!readable) unreadable_.push_back(fmt::format("'{}' has the type {}, expected f32, f16, bf16 or f64", name, name_of(info.dtype)));
-  else if (info.shape != shape) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
+  else if (!same) misshapen_.push_back(fmt::format("'{}' has shape {}, expected {}", name, info.shape, shape));
   return fits;
 }
 
@@ -217,13 +228,14 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
 // The stored tensor, checked; undefined if a check fails, which is recorded.
 Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
   if (!expect(name, shape)) return {};
-  const auto listed = listed_->find(name);
-  const DType stored = listed == listed_->end() ? DType::f32 : listed->second.dtype;
+  const DType stored = stored_type(name);
   if (stays == Stays::in_memory || !source_->mapped(name))
     largest_read_ = std::max(largest_read_, int64_t(bytes_of(stored, shape.numel())));
   Tensor x;
   if (reading_ != Reading::names) {
     x = source_->read(name, shape, backend_->host());
+    if (const auto listed = listed_->find(name); listed != listed_->end() && listed->second.short_rank && x.shape() != shape)
+      x = x.view(shape);
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
     const bool checked = options_.known && options_.known->checked(name);
     const int64_t bad = checked ? 0 : unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
@@ -242,6 +254,16 @@ Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
     return {};
   }
   return x;
+}
+
+DType Weights::stored_type(const std::string& name) const {
+  const auto listed = listed_->find(name);
+  return listed == listed_->end() ? DType::f32 : listed->second.dtype;
+}
+
+// x as floats.
+Tensor Weights::values_of(const std::string& name, const Tensor& x) {
+  return is_compact(x.dtype()) ? dequantized(x, source_->scale(name, backend_->host()), backend_->host()) : x;
 }
 
 // A copy on the backend or its host, in dtype `to`.
@@ -269,14 +291,16 @@ DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
 
 Tensor Weights::tensor(const std::string& name, const Shape& shape) {
   const Tensor x = read(name, shape);
-  return x ? converted(name, x, DType::f32, *backend_) : Tensor();
+  return x ? converted(name, values_of(name, x), DType::f32, *backend_) : Tensor();
 }
 
 Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
-  const bool wider = x.dtype() == DType::f64;
-  if (wider) x = as_f32(x);
+  // Rows of blocks stay as they are; other types become floats that an embedding reads.
+  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape);
+  const bool wider = x.dtype() == DType::f64 || (is_compact(x.dtype()) && !rows);
+  if (!rows) x = x.dtype() == DType::f64 ? as_f32(x) : values_of(name, x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
   const DType hold = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
   if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold, *backend_);
@@ -290,6 +314,7 @@ Tensor Weights::in_use(const std::string& name, const Tensor& x) {
   auto use = std::make_shared<InUse>();
   use->counted = backend_->count_mapped(int64_t(x.bytes()));
   report_.bytes_mapped += int64_t(x.bytes());
+  any_in_file_ = true;
   use->x = x;
   unless_dry(*backend_, [&] {
     if (again_) MappedFile::fetch(x.raw(), x.bytes());
@@ -318,20 +343,19 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
 
 Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact) {
   if (!expect(name, shape)) return {};
-  if (Weight kept = from_cache(name, shape, kind)) {
-    const auto listed = listed_->find(name);
-    const DType stored = listed == listed_->end() ? DType::f32 : listed->second.dtype;
-    count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
+  const bool stays = stays_as_stored(name, shape, kind);
+  if (Weight kept = stays ? Weight() : from_cache(name, shape, kind)) {
+    count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
     report_.bytes_held += int64_t(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
   }
-  const bool in_place = options_.types.in_place && kind == WeightKind::linear;
-  Tensor x = read(name, shape, in_place ? Stays::in_file : Stays::in_memory);
+  Tensor x = read(name, shape, stays ? Stays::in_file : Stays::in_memory);
   if (!x) return {};
   const bool mapped = source_->mapped(name) && x.dtype() != DType::f64;
   if (x.dtype() == DType::f64) x = as_f32(x);
-  if (in_place) return weight_in_place(name, x, mapped, exact);
+  if (stays) return weight_in_place(name, x, mapped, kind, exact);
+  x = values_of(name, x);
   WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
   form.factors = factors_for(form, exact);
   Weight weight{
@@ -345,19 +369,30 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   return weight;
 }
 
-Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, bool exact) {
-  const DType hold = is_blocked(x.dtype()) ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
+bool Weights::stays_as_stored(const std::string& name, const Shape& shape, WeightKind kind) const {
+  const DType stored = stored_type(name);
+  if (!is_compact(stored)) return options_.types.in_place && kind == WeightKind::linear;
+  return (kind == WeightKind::linear || kind == WeightKind::glu) && has_whole_rows(stored, shape);
+}
+
+Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact) {
+  const bool compact = is_compact(x.dtype());
+  const DType hold = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
   else if (mapped) x = in_use(name, x);
   else report_.bytes_held += int64_t(x.bytes());
-  WeightForm form{.hold = hold, .factors = options_.types.factors, .in_place = true};
+  const DType factors = compact ? options_.types.compact_factors.value_or(options_.types.factors) : options_.types.factors;
+  WeightForm form{.hold = hold, .factors = factors, .in_place = true};
   form.factors = factors_for(form, exact);
+  Tensor scale = compact ? source_->scale(name, backend_->host()) : Tensor();
+  if (scale) scale = scale.to(*backend_);
   return {.name = name,
           .shape = x.shape(),
           .form = form,
-          .prepared = backend_->prepare(x, WeightKind::linear, form),
+          .prepared = backend_->prepare(x, kind, form),
           .backend = backend_,
-          .kind = WeightKind::linear};
+          .kind = kind,
+          .scale = std::move(scale)};
 }
 
 void Weights::finish() const {
@@ -373,7 +408,7 @@ void Weights::finish() const {
   add_list(text, non_finite_, "non-finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
-  if (!options_.types.in_place && !again_) source_->release_all();  // pages of weights in place are needed again
+  if (!options_.types.in_place && !any_in_file_ && !again_) source_->release_all();  // pages of weights in place are needed again
   if (options_.cache && !again_ && !(stream_ && stream_->incomplete())) options_.cache->finish();
 }
 

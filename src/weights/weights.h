@@ -23,7 +23,9 @@ namespace hearth {
 struct TensorInfo {
   DType dtype = DType::f32;
   Shape shape;
-  std::string unreadable;  // why the tensor cannot be used, "has the type 'F4', which …"; empty if it can
+  std::string unreadable;   // why the tensor cannot be used, "has the type 'F4', which …"; empty if it can
+  bool scaled = false;      // its values are those stored times TensorSource::scale()
+  bool short_rank = false;  // leading axes of size 1 may be missing from the shape, because ggml drops them
 };
 
 class BlockStream;  // weights/block_stream.h
@@ -41,6 +43,8 @@ class TensorSource {
   // A source without a list returns the shape `wanted`. WeightError or IoError if the tensor cannot be read. Mapped bytes are not copied,
   // and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
+  // The scale of a tensor of 8-bit floats (TensorInfo::scaled), f32 [1] or [rows], on the backend's host; undefined for other tensors.
+  virtual Tensor scale(const std::string& /*name*/, Backend& /*backend*/) { return {}; }
   // The tensor's bytes in the file, for short tensors that are read without a backend. Empty if they are not contiguous.
   virtual std::span<const std::byte> stored_bytes(const std::string& /*name*/) const { return {}; }
   // Whether read() returns a view of a file, which takes no memory except while it is accessed.
@@ -57,12 +61,16 @@ struct WeightTypes {
   // Scope::exact() module. Otherwise bf16 requires weights that are held as bf16.
   DType factors = DType::f32;
   // Linear weights that need no conversion stay in the mapped file (WeightForm::in_place). The source itself may be destroyed: the weights
-  // keep its mappings alive. Block types require in_place.
+  // keep its mappings alive.
   bool in_place = false;
+  // Factors of linear weights of compact types (block types, 8-bit floats), also of gated linear units: these always stay as they are
+  // stored, in the mapped file if possible. Their other weights (of convolutions; rows that are not whole blocks) are dequantized and held
+  // as `hold` or, by default, as f32; 8-bit floats without a scale as bf16. Default: `factors`.
+  std::optional<DType> compact_factors = {};
 };
 
-// The default: bf16 for values that are stored in 16 bits, if the backend prefers bf16 products (a CPU with matrix tiles); else as stored,
-// with f32 factors.
+// The default: bf16 for values that are stored in 16 bits or less, if the backend prefers bf16 products (a CPU with matrix tiles); else as
+// stored, with f32 factors, and i16 factors for block types.
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend);
 
 // What was found when tensors were first read, so that they can be read again without a search. Thread-safe.
@@ -165,7 +173,10 @@ class Weights {
   Tensor read(const std::string& name, const Shape& shape, Stays stays = Stays::in_memory);
   Tensor in_use(const std::string& name, const Tensor& x);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
-  Weight weight_in_place(const std::string& name, Tensor x, bool mapped, bool exact);
+  bool stays_as_stored(const std::string& name, const Shape& shape, WeightKind kind) const;
+  Weight weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact);
+  DType stored_type(const std::string& name) const;
+  Tensor values_of(const std::string& name, const Tensor& x);
   Tensor converted(const std::string& name, const Tensor& x, DType to, Backend& where);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 
@@ -179,6 +190,7 @@ class Weights {
   int64_t bytes_total_ = 0, largest_read_ = 0;
   Reading reading_;
   bool part_ = false, again_ = false;
+  bool any_in_file_ = false;  // a weight that stays in the mapped file
   std::shared_ptr<BlockStream> stream_;
 };
 

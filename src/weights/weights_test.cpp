@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "core/observe.h"
+#include "core/quantized/blocks.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/tolerance.h"
@@ -220,6 +221,22 @@ TEST_F(WeightsTest, in_place_bf16_and_blocks_have_the_requested_factors) {
   EXPECT_EQ(factors(stored, "q4_0", true), DType::f32);
   EXPECT_EQ(factors(integers, "q4_0"), DType::i16);
   EXPECT_EQ(factors(integers, "bf16"), DType::f32);
+}
+
+// Blocks are weights in place; biases and the like are dequantized.
+TEST_F(WeightsTest, weights_of_block_types_stay_as_stored) {
+  const Tensor blocks = Tensor::empty(*device, {1, 64}, DType::q8_0);
+  const std::vector<float> values(64, 3);
+  encode_blocks(DType::q8_0, values.data(), 64, blocks.raw());
+  const auto file = source({{"a", tensor({2}, {1, 2})}, {"q", blocks}});
+  EXPECT_EQ(automatic_types(*file, *device).compact_factors, DType::i16);
+
+  Weights w(file, *device, {.types = automatic_types(*file, *device), .ignore = {"a"}});
+  EXPECT_EQ(w.tensor("q", {1, 64}).dtype(), DType::f32);
+  EXPECT_EQ(w.tensor("q", {1, 64}).to_vector(), blocks.to_vector());
+  const WeightForm form = w.weight("q", {1, 64}, WeightKind::linear).form;
+  EXPECT_EQ(form.hold, DType::q8_0);
+  EXPECT_EQ(form.factors, DType::i16);
 }
 
 TEST_F(WeightsTest, tables_are_rounded_to_the_type_to_hold) {

@@ -120,7 +120,7 @@ TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
   EXPECT_EQ(generate({"--memory-limit", "3X"}).err,
             "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
   const Ended r = generate({"--vae-tiling", "on", "--vae-tile-size", "32"});
-  EXPECT_NE(r.err.find("hearth: warning: the image is decoded in tiles of 32 pixels and differs slightly from an untiled decode\n"),
+  EXPECT_NE(r.err.find("hearth: warning: the VAE works in tiles of 32 pixels, so images differ slightly from an untiled decode\n"),
             std::string::npos)
       << r.err;
 }

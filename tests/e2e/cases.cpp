@@ -1,5 +1,7 @@
 #include "e2e/cases.h"
 
+#include <fmt/ranges.h>
+
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,20 +25,29 @@ Tensor golden(const Case& c, const std::string& what) {
 }  // namespace
 
 Request to_request(const nlohmann::json& json) {
-  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance")};
+  Request r{.prompt = json.at("prompt"), .steps = json.at("steps"), .guidance = json.at("guidance").get<double>()};
   const auto option = [&](const char* key, const char* name, auto example) {
     if (json.contains(key)) r.options[name] = json.at(key).get<decltype(example)>();
   };
   if (json.contains("negative")) r.negative_prompt = json.at("negative").get<std::string>();
   if (json.contains("end")) r.refiner_start = json.at("end").get<double>();
   option("prompt_2", "prompt_2", std::string()), option("negative_2", "negative_prompt_2", std::string());
-  for (const char* name : {"clip_skip", "clip_skip_2"}) option(name, name, int64_t());
+  option("length", "max_sequence_length", int64_t()), option("true_cfg", "true_cfg_scale", double());
+  option("prompt_3", "prompt_3", std::string()), option("negative_3", "negative_prompt_3", std::string());
+  for (const char* name : {"clip_skip", "clip_skip_2", "max_sequence_length"}) option(name, name, int64_t());
+  if (json.value("no_t5", false)) r.options["no_t5"] = 1;
   for (const char* name : {"original_size", "target_size", "crop", "negative_original_size", "negative_target_size", "negative_crop"})
     option(name, name, std::array<int64_t, 2>());
   option("aesthetic", "aesthetic_score", double()), option("negative_aesthetic", "negative_aesthetic_score", double());
   if (!json.value("size_from_config", false)) {
     r.width = json.at("width").get<int64_t>();
     r.height = json.at("height").get<int64_t>();
+  }
+  if (json.contains("slg")) {
+    r.guidance_method = "slg";
+    for (const auto& [name, value] : json.at("slg").items())
+      r.guidance_options[name] =
+          value.is_array() ? fmt::format("{}", fmt::join(value.get<std::vector<int64_t>>(), ",")) : fmt::format("{}", value.get<double>());
   }
   r.sampler = json.value("sampler", "");
   r.schedule = json.value("schedule", "");
@@ -55,7 +66,8 @@ std::filesystem::path checkpoint_folder(const std::string& checkpoint) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner"}) {
+  for (const char* checkpoint :
+       {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner", "sd3", "sd35"}) {
     const nlohmann::json file = load_json(golden_folder() / (std::string(checkpoint) + ".json"));
     for (const auto& [name, json] : file.at("cases").items())
       cases.push_back({checkpoint, name, json.value("base", ""), to_request(json), json.at("rounding")});

@@ -7,6 +7,7 @@
 #include "backends/backends.h"
 #include "core/files/json.h"
 #include "support/tolerance.h"
+#include "weights/seeded.h"
 
 namespace hearth::test {
 
@@ -22,7 +23,7 @@ Tensor EditingCases::golden(const std::string& name) const { return file->read(n
 Image EditingCases::image(const std::string& kind, int64_t width, int64_t height) const {
   const Tensor x = golden(fmt::format("{}.{}x{}", kind == "image" ? "picture" : kind, width, height));  // the golden file's name for it
   Image image{.width = width, .height = height};
-  for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), kind == "image" ? 1 : 3, x.data<uint8_t>()[i]);
+  for (int64_t i = 0; i < x.numel(); ++i) image.rgb.insert(image.rgb.end(), x.shape().rank() == 3 ? 1 : 3, x.data<uint8_t>()[i]);
   return image;
 }
 
@@ -32,10 +33,15 @@ Request EditingCases::request_of(const Json& c) const {
   r.decode = false;
   if (c.contains("image_guidance")) r.edit.image_guidance = c.at("image_guidance").get<double>();
   if (c.contains("strength")) r.edit.strength = c.at("strength").get<double>();
-  if (c.at("kind") == "text") return r;
+  if (c.at("kind") == "control") {
+    const Json size = c.value("control_size", Json::array({W, H}));
+    r.edit.control_image = image("control", size[0], size[1]);
+  }
+  const bool paints = c.at("kind") == "paint" || c.value("with_mask", false);
+  if (!paints && !c.value("with_image", false) && c.at("kind") != "image" && c.at("kind") != "depth") return r;
   r.width.reset(), r.height.reset();
   r.edit.image = image("image", W, H);
-  if (c.at("kind") == "paint") r.edit.mask = image("mask", W, H);
+  if (paints) r.edit.mask = image("mask", W, H);
   const Json size = c.value("depth_size", Json::array({W, H}));
   if (c.at("kind") == "depth") r.edit.depth_map = image("depth", size[0], size[1]);
   return r;
@@ -44,19 +50,28 @@ Request EditingCases::request_of(const Json& c) const {
 std::filesystem::path EditingCases::folder_of(const Json& c) {
   const std::string checkpoint = c.at("checkpoint");
   const int64_t channels = c.value("channels", 0);
-  if (channels == 0 && !c.contains("pipeline")) return checkpoint_folder(checkpoint);
+  if (channels == 0 && !c.contains("pipeline") && !c.contains("edits")) return checkpoint_folder(checkpoint);
   copies_.push_back(std::make_unique<CheckpointCopy>(checkpoint));
   CheckpointCopy& copy = *copies_.back();
   copy.edit_json("model_index.json", [&](Json& index) {
     if (c.contains("pipeline")) index["_class_name"] = c.at("pipeline");
-    else index["_class_name"] = channels == 9 ? "StableDiffusionInpaintPipeline" : "StableDiffusionInstructPix2PixPipeline";
+    else if (channels != 0)
+      index["_class_name"] = channels == 9 ? "StableDiffusionInpaintPipeline" : "StableDiffusionInstructPix2PixPipeline";
     if (channels == 5) index["depth_estimator"] = {"transformers", "DPTForDepthEstimation"};
   });
   const Json edits = c.value("edits", Json::object());
   for (const auto& [name, values] : edits.items())
     copy.edit_json(name, [&, values = values](Json& config) {
-      if (values.contains("_class_name")) config = values;
+      if (name.starts_with("scheduler") && values.contains("_class_name")) config = values;
       else config.update(values);
+    });
+  const Json seeded = c.value("seeded", Json::object());
+  for (const auto& [component, tensors] : seeded.items())
+    copy.edit_tensors(component, [&, tensors = tensors](NamedTensors& all) {
+      for (const auto& [name, sides] : tensors.items()) {
+        const Shape shape(sides.get<std::vector<int64_t>>());
+        all[name] = Tensor::from(copy.device(), shape, seeded_values(name, shape));
+      }
     });
   if (channels == 0) return copy.path();
   copy.edit_json("unet/config.json", [&](Json& config) { config["in_channels"] = channels; });
@@ -69,7 +84,7 @@ std::filesystem::path EditingCases::folder_of(const Json& c) {
 
 Model& EditingCases::model_of(const Json& c) {
   Json key;
-  for (const char* part : {"checkpoint", "channels", "pipeline", "edits", "refiner"})
+  for (const char* part : {"checkpoint", "channels", "pipeline", "edits", "seeded", "refiner"})
     if (c.contains(part)) key[part] = c.at(part);
   const auto found = models_.find(key.dump());
   if (found != models_.end()) return found->second;

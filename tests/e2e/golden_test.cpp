@@ -55,7 +55,7 @@ TEST_P(GoldenOnEachBackend, latents_are_the_references) {
   add_detached_backend();
   if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU does not support " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner"}) {
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner", "sd3", "sd35"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
     Model opened = open_model(c, {.device = reference ? GetParam() : "cpu", .precision = Precision::f32});
     const Generation made = opened.generate(c.request);

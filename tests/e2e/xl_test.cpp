@@ -284,7 +284,7 @@ TEST(Xl, incompatible_checkpoints_are_refused) {
   CheckpointCopy refiner("xl_refiner");
   refiner.edit_json("vae/config.json", [](Json& c) { c["scaling_factor"] = 0.5; });
   has(complaint_of([&] { Model::open(checkpoint_folder("xl"), {.refiner = refiner.path()}); }),
-      "scaled by 0.5, expected the model's 0.13025");
+      "scaled by 0.5 and shifted by 0, expected the model's 0.13025 and 0");
   refiner.edit_json("vae/config.json", [](Json& c) {
     c["scaling_factor"] = 0.13025, c["latents_mean"] = {0, 0, 0, 0}, c["latents_std"] = {1, 1, 1, 1};
   });

@@ -29,6 +29,7 @@ constexpr Exception exceptions[] = {
     {"src/sampling/schedules/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
     {"src/sampling/compat/run_schedule.cpp", "sd15", "the ending of their names"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
+    {"src/models/ldm_files.cpp", "sd3", "the same"},
     {"src/models/sdxl_refiner/", "sdxl refiner", "its own name, as inspect says it"},
     {"src/models/stable_diffusion/", "stablediffusionpipeline", "the folder of what the families of these pipelines share"},
     {"src/models/stable_diffusion/", "stablediffusioninpaintpipeline", "the same"},

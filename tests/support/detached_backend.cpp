@@ -184,6 +184,7 @@ class DetachedBackend final : public Backend {
   Weight inside(Weight w) const {
     w.prepared = static_cast<const DetachedWeight&>(*w.prepared).inner;
     w.backend = inner_.get();
+    w.scale = inside(w.scale);
     return w;
   }
   Epilogue inside(Epilogue e) const {

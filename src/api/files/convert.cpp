@@ -15,6 +15,7 @@
 #include "core/files/json.h"
 #include "hub/local_model.h"
 #include "models/checkpoints.h"
+#include "weights/dequantized.h"
 #include "weights/layout/stored_tensors.h"
 #include "weights/layout/written_layout.h"
 #include "weights/listing.h"
@@ -124,6 +125,8 @@ class Conversion {
         checkpoint_(models::open_checkpoint(request.model, api::places_of(request.model, open_options(request)))),
         device_(make_backend({.name = "reference", .threads = 1})) {
     for (const Component& c : checkpoint_.components()) {
+      if (checkpoint_.is_added(c.name))
+        fail<UsageError>("convert: {} has no {} that could be replaced", checkpoint_.pipeline_class(), checkpoint_.label_of(c.name));
       if (!checkpoint_.is_decoder_alone(c.name)) continue;
       const auto given = request.components.find(c.name);
       fail<UnsupportedError>("{}: the VAE has only a decoder, expected an encoder too",
@@ -153,7 +156,7 @@ class Conversion {
         for (const char* file : tokenizer_files)
           if (const auto text = checkpoint_.text_file(c.name, file)) add_text(writer, folder + file, *text);
       if (!has_weights(c)) continue;
-      auto source = checkpoint_.tensors(c.name, request_.variant);
+      auto source = dequantized(checkpoint_.tensors(c.name, request_.variant));
       if (checkpoint_.is_single_file()) leave_out(c, source, nullptr);
       add_shards(writer, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
@@ -172,7 +175,7 @@ class Conversion {
         report_.notes.push_back(fmt::format("the component '{}' ({}) cannot be stored in this layout", c.name, c.class_name));
         continue;
       }
-      auto source = checkpoint_.tensors(c.name, request_.variant);
+      auto source = dequantized(checkpoint_.tensors(c.name, request_.variant));
       leave_out(c, source, place);
       for (StoredTensor& t : stored_tensors(source, std::string(place->prefix), names_in(*place, source->list())))
         all.push_back(std::move(t));

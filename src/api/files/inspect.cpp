@@ -102,9 +102,13 @@ void set_aside_unused(InspectedCheckpoint& found, const Verdict& verdict) {
       c.unused = std::exchange(c.problem, {});
 }
 
+bool is_file_of_tensors(const InspectedCheckpoint& found) {
+  return found.kind == "safetensors file" || found.kind == "PyTorch checkpoint" || found.kind == "GGUF file";
+}
+
 // Whether the file contains a denoiser, so that it may be a whole checkpoint.
 bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found, std::span<const KnownFamily> families) {
-  if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") return false;
+  if (!is_file_of_tensors(found)) return false;
   return denoiser_of(find_sections(open_tensor_file(path)->list(), families, path.string())) != nullptr;
 }
 
@@ -117,7 +121,7 @@ Inspection inspect(const std::filesystem::path& given, const std::string& varian
   InspectedCheckpoint found = inspect_checkpoint(path, families, variant);
   const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found, families);
   const Verdict verdict = whole ? examine(path, variant) : Verdict();
-  if (found.kind != "safetensors file" && found.kind != "PyTorch checkpoint") set_aside_unused(found, verdict);
+  if (!is_file_of_tensors(found)) set_aside_unused(found, verdict);
   Json json = to_json(found);
   Inspection result{.text = to_text(found)};
   if (whole) {

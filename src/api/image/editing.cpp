@@ -38,6 +38,12 @@ void check_without_mask(const Editing& e) {
   refuse(e.only_masked, "--only-masked");
 }
 
+// An image that describes the whole result cannot follow a change of its geometry.
+void check_geometry(const Editing& e, std::string_view flag) {
+  if (e.only_masked || e.outpaint != std::array<int64_t, 4>{} || e.resize != ResizeMode::stretch)
+    fail<UnsupportedError>("edit: {} cannot be combined with --only-masked, --outpaint or --resize-mode", flag);
+}
+
 // White is regenerated. nullopt if the request has no mask.
 std::optional<PixelMask> mask_of(const Editing& e, const Pixels& image) {
   if (e.mask && e.mask_from_alpha) fail<UsageError>("edit: --mask and --mask-from-alpha are both given, expected one of them");
@@ -130,13 +136,19 @@ std::optional<Canvas> prepare_canvas(const Request& r, int64_t factor) {
   return c;
 }
 
+std::optional<Pixels> control_of(const Request& r) {
+  if (!r.edit.control_image) return std::nullopt;
+  Pixels pixels = pixels_of(*r.edit.control_image, "control image");
+  check_geometry(r.edit, "--control-image");
+  return pixels;
+}
+
 std::optional<models::DepthMap> depth_of(const Request& r) {
   const Editing& e = r.edit;
   if (!e.depth_map) return std::nullopt;
   const Image& image = *e.depth_map;
   const Pixels pixels = pixels_of(image, "depth map");
-  if (e.only_masked || e.outpaint != std::array<int64_t, 4>{} || e.resize != ResizeMode::stretch)
-    fail<UnsupportedError>("edit: --depth-map cannot be combined with --only-masked, --outpaint or --resize-mode");
+  check_geometry(e, "--depth-map");
   models::DepthMap depth{.width = image.width, .height = image.height, .values = {}};
   depth.values.reserve(pixels.rgb.size() / 3);
   const bool deep = image.rgb16.size() == pixels.rgb.size();
@@ -145,6 +157,12 @@ std::optional<models::DepthMap> depth_of(const Request& r) {
     depth.values.push_back(float((19595 * level(0) + 38470 * level(1) + 7471 * level(2)) / 65536));  // ITU-R 601 luma
   }
   return depth;
+}
+
+std::vector<Pixels> references_of(const Request& r) {
+  std::vector<Pixels> images;
+  for (const Reference& reference : r.references) images.push_back(pixels_of(reference.image, "reference image"));
+  return images;
 }
 
 Pixels Canvas::put_back(const Pixels& painted) const {

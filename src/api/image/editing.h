@@ -33,6 +33,10 @@ std::optional<Canvas> prepare_canvas(const Request& request, int64_t factor);
 // geometry.
 std::optional<models::DepthMap> depth_of(const Request& request);
 
+// The request's control image, if any. Errors as depth_of().
+std::optional<Pixels> control_of(const Request& request);
+std::vector<Pixels> references_of(const Request& request);
+
 // SHA-256 of an image's size, pixels and transparency, in hexadecimal.
 std::string sum_of(const Image& image);
 

@@ -33,7 +33,7 @@ void check_request(const Request& r) {
 
 models::ImageEdit edit_of(const Request& r, const std::optional<api::Canvas>& canvas) {
   models::ImageEdit edit = canvas ? canvas->edit : models::ImageEdit();
-  edit.depth = api::depth_of(r);
+  edit.depth = api::depth_of(r), edit.control = api::control_of(r);
   return edit;
 }
 
@@ -43,6 +43,8 @@ models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::
                          .variation_seed = seeds.variation,
                          .edit = edit_of(r, canvas),
                          .noise = r.noise ? api::to_tensor(*r.noise, host, "noise") : Tensor()};
+  task.references = api::references_of(r);
+  for (Reference& reference : task.request.references) reference.image = {};
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;
@@ -81,7 +83,7 @@ Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m)
   const OptionalCancel cancel(request.cancel);
   check_request(request);
   seeds = seeds_of(request);
-  canvas = api::prepare_canvas(request, model.pipeline->factor());
+  canvas = api::prepare_canvas(request, model.pipeline->side_unit());
   models::ImageTask task = task_of(request, seeds, canvas, model.device->host());
   task.common_levels = common_levels;
   job = model.pipeline->prepare(task);

@@ -12,12 +12,13 @@ Request used_request(const Request& requested, const models::ResolvedImage& reso
   Request used = resolved.request;
   used.negative_prompt = requested.negative_prompt.value_or("");
   for (size_t i = 0; i < resolved.embeddings.size(); ++i) used.embeddings[i].name = resolved.embeddings[i].name;
-  if (!requested.edit.image) used.edit = {.depth_map_name = requested.edit.depth_map_name};
+  if (!requested.edit.image)
+    used.edit = {.depth_map_name = requested.edit.depth_map_name, .control_image_name = requested.edit.control_image_name};
   const auto keep = [](const std::optional<Image>& given, std::optional<Image>& image) {
     if (given) image = Image();
   };
   keep(requested.edit.image, used.edit.image), keep(requested.edit.mask, used.edit.mask),
-      keep(requested.edit.depth_map, used.edit.depth_map);
+      keep(requested.edit.depth_map, used.edit.depth_map), keep(requested.edit.control_image, used.edit.control_image);
   if (requested.noise) used.noise = Array();
   used.vae_tiling = tile ? VaeTiling::on : VaeTiling::automatic, used.vae_tile = tile;
   return used;

@@ -140,11 +140,14 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
   return room;
 }
 
-// Shortens state.text to a prefix of `ids`, leaving at least one token to feed, or starts a new text. Returns the prefix length.
+// Shortens state.text to a prefix of `ids`, leaving at least one token to feed, or starts a new text. Returns the prefix length, which is
+// shorter than what they have in common if the text's state is not stored for that length.
 int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
   const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
-  const int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
-  if (!state.text || state.text->context() < context || common == 0 || !state.text->shorten(common)) {
+  int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
+  if (state.text && state.text->context() >= context && common > 0) common = state.text->shorten(common);
+  else common = 0;
+  if (common == 0) {
     state.text.reset();  // freed before the new one is allocated: both may not fit in memory
     state.text = state.model->start(context, state.cache_type);
     state.fed.clear();

@@ -24,8 +24,9 @@ void add_flags(const std::map<std::string, std::string>& flags, Rerun& r) {
   constexpr std::string_view sum = "-sha256";
   for (const auto& [flag, text] : flags) {
     const bool of_image = flags.contains(flag + std::string(sum));
-    if (flag.ends_with(sum)) r.images["--" + flag.substr(0, flag.size() - sum.size())] = text;
-    else if (!text.empty()) add_flag(r, flag, text);
+    if (flag.ends_with(sum)) continue;
+    if (of_image && !text.empty()) r.images.push_back({.flag = "--" + flag, .file = text, .sha256 = flags.at(flag + std::string(sum))});
+    if (!text.empty()) add_flag(r, flag, text);
     else if (of_image) r.not_reproduced.push_back(fmt::format("the image of --{0}: its file is not recorded; add --{0} FILE", flag));
     else r.arguments.push_back("--" + flag);
   }

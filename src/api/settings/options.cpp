@@ -66,6 +66,7 @@ Form form_of(Option::Type type) {
     case Option::Type::text: return Form::text;
     case Option::Type::size: return Form::size;
     case Option::Type::point: return Form::list;
+    case Option::Type::toggle: return Form::toggle;
   }
   return Form::text;
 }
@@ -77,6 +78,7 @@ std::string type_of(Option::Type type) {
     case Option::Type::text: return "TEXT";
     case Option::Type::size: return "WxH";
     case Option::Type::point: return "X,Y";
+    case Option::Type::toggle: return "";
   }
   return "";
 }
@@ -93,6 +95,7 @@ OptionValue read_option(Option::Type type, const std::string& text, const Settin
     case Option::Type::number: return read<double>(text, setting);
     case Option::Type::size: return read_pair(text, "xX", setting);
     case Option::Type::point: return read_pair(text, ",", setting);
+    case Option::Type::toggle: return int64_t(read<bool>(text, setting));
     case Option::Type::text: break;
   }
   return text;
@@ -114,7 +117,7 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
                       .flags = "--" + flag,
                       .type = type_of(option.type),
                       .help = std::string(option.summary) + (of_all ? "" : other_families(shared)),
-                      .default_text = default_of(shared),
+                      .default_text = option.type == Option::Type::toggle ? "" : default_of(shared),
                       .group = of_all ? heading : shared.titles[0],
                       .minimum = option.least,
                       .maximum = option.most,
@@ -125,14 +128,15 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
                         .object = option.group,
                         .value_if_missing = "",
                         .a1111 = option.a1111},
-          .of_family = true};
+          .of_caller = true};
   row.set = [type = option.type, setting = row.setting](Request& r, const std::string& text) {
     r.options[setting.name] = read_option(type, text, setting);
   };
-  row.value = [name = row.setting.name, grouped](const Request& r) {
+  row.value = [name = row.setting.name, type = option.type, grouped](const Request& r) {
     const auto found = r.options.find(name);
     if (found == r.options.end()) return no_value();
-    const Json value = std::visit([](const auto& v) { return json_of(v); }, found->second);
+    Json value = std::visit([](const auto& v) { return json_of(v); }, found->second);
+    if (type == Option::Type::toggle) value = std::get<int64_t>(found->second) != 0;
     return grouped ? numbers_of(value) : value;
   };
   if (option.stated) row.reporting.rerun = rerun_unless_default;

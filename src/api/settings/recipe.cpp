@@ -31,7 +31,7 @@ Json metadata_value_of(const Row& row, const Request& used) {
 }
 
 bool was_given(const Row& row, const Request& requested, const Request& used) {
-  return row.of_family ? !row.value(requested).is_null() : !is_omitted(row, metadata_value_of(row, used));
+  return row.of_caller ? !row.value(requested).is_null() : !is_omitted(row, metadata_value_of(row, used));
 }
 
 // Adds a value to the object that it belongs to, in which the options of families are sorted by name.
@@ -42,7 +42,7 @@ void put(Json& recipe, const Row& row, const Json& value) {
   }
   Json& object = recipe[std::string(row.reporting.object)];
   object[key_of(row)] = value;
-  if (row.of_family) object = object.get<std::map<std::string, Json>>();
+  if (row.of_caller) object = object.get<std::map<std::string, Json>>();
 }
 
 void put_given(Json& recipe, const RecipeFacts& facts, const Request& requested, const Request& used) {
@@ -53,7 +53,7 @@ void put_given(Json& recipe, const RecipeFacts& facts, const Request& requested,
     const bool beside = row->reporting.keep == Keep::beside && objects.contains(row->reporting.object);
     if (!beside && !was_given(*row, requested, used)) continue;
     if (row->reporting.object == "refiner") recipe["refiner"]["name"] = facts.refiner;  // which is not a setting
-    put(recipe, *row, metadata_value_of(*row, row->of_family ? requested : used));
+    put(recipe, *row, metadata_value_of(*row, row->of_caller ? requested : used));
   }
 }
 
@@ -62,6 +62,7 @@ std::string_view expected_kind(const Row& row, const Json& value) {
   const auto all = [&](auto is) { return std::ranges::all_of(value, is); };
   const auto text = [](const Json& v) { return v.is_string(); };
   const auto number = [](const Json& v) { return v.is_number(); };
+  const auto file = [](const Json& v) { return v.is_object() && v.contains("file") && v.at("file").is_string(); };
   if (row.reporting.report == Report::in_object) return value.is_array() && all(number) ? "" : "a list of numbers";
   switch (row.form) {
     case Form::text: return value.is_string() ? "" : "a string";
@@ -72,6 +73,7 @@ std::string_view expected_kind(const Row& row, const Json& value) {
     case Form::size: return value.is_array() && all(number) ? "" : "a list of numbers";
     case Form::options: return value.is_object() && all(text) ? "" : "strings by name";
     case Form::names: return value.is_array() && all(text) ? "" : "a list of strings";
+    case Form::files: return value.is_array() && all(file) ? "" : "a list of files";
   }
   return "";
 }
@@ -103,7 +105,7 @@ void check_facts(const Json& recipe) {
 std::vector<std::string> defaults_of(const Request& requested, const Request& used) {
   std::vector<std::string> names;
   for (const Row& row : rows()) {
-    const bool is_default = row.of_family
+    const bool is_default = row.of_caller
                                 ? row.reporting.keep == Keep::always && row.value(requested).is_null() && !row.value(used).is_null()
                                 : row.reporting.is_default && row.reporting.is_default(requested);
     if (is_default) names.push_back(row.setting.name);

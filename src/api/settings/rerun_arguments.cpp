@@ -32,6 +32,24 @@ void rerun_embeddings(const Row& row, const Json& stored, const Json&, Rerun& r)
     r.not_reproduced.push_back(fmt::format("the embedding '{0}': its file is not stored; add --embedding {0}=FILE", name));
 }
 
+// Image encoders are not part of the checkpoint, and their files are not stored.
+void rerun_references(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
+  const std::string flag = flag_of(row.setting);
+  for (const Json& reference : stored) {
+    const std::string file = reference.at("file");
+    if (file.empty()) {
+      r.not_reproduced.push_back(fmt::format("a reference image: its file is not recorded; add --{} FILE", flag));
+      continue;
+    }
+    add_flag(r, flag, file);
+    r.images.push_back({.flag = "--" + flag, .file = file, .sha256 = reference.value("sha256", "")});
+  }
+  const Json& hashes = recipe.at("model").at("hashes");
+  for (const ComponentInfo& c : list_components())
+    if (!c.adds.empty() && hashes.contains(c.name))
+      r.not_reproduced.push_back(fmt::format("the {}: its file is not stored; add {} PATH", c.label, c.flag));
+}
+
 void rerun_refiner(const Row&, const Json& stored, const Json& recipe, Rerun& r) {
   r.not_reproduced.push_back(fmt::format("the refiner '{}': its folder is not stored; add --refiner PATH --refiner-start {}",
                                          recipe.at("refiner").at("name").get<std::string>(), stored.get<double>()));

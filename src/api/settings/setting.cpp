@@ -60,6 +60,9 @@ std::vector<std::string> typed(const Row& row, const Json& value) {
     case Form::names:
       for (const Json& name : value) texts.push_back(text_of(name));
       break;
+    case Form::files:
+      for (const Json& file : value) texts.push_back(text_of(file.is_object() ? file.at("file") : file));
+      break;
     case Form::size: texts.push_back(joined(value, "x")); break;
     default: texts.push_back(value.is_array() ? joined(value, ",") : text_of(value));
   }

@@ -31,6 +31,7 @@ enum class Form {
   size,     // [1024, 768]; 1024x768
   options,  // {"eta": "0.5", "order": "2"}; eta=0.5 and order=2, one after the other
   names,    // ["a", "b"]; a and b, one after the other
+  files,    // the same, of files; metadata have {"file": "a", "sha256": "…"} for each
 };
 
 // Where the request part of a report has a value.
@@ -73,7 +74,8 @@ struct Row {
   std::function<Json(const Request&)> value;                              // null: the request has none
   std::function<const std::optional<Image>&(const Request&)> image = {};  // of a setting that names an image file: the image
   Reporting reporting = {};
-  bool of_family = false;  // an option of model families: it counts as given if the caller's request has it, not the resolved one
+  // An option of model families, or files: it counts as given if the caller's request has it, not the resolved one.
+  bool of_caller = false;
 };
 
 const std::vector<Row>& rows();

@@ -145,13 +145,14 @@ constexpr models::Option one[] = {
     {.name = "corner", .type = models::Option::Type::point, .summary = "Where", .standard = "0,0", .group = "places"}};
 constexpr models::Option two[] = {
     {.name = "limit", .summary = "How far", .standard = "2", .least = 1, .most = 9, .after = "emphasis", .stated = true, .a1111 = "Limit"},
-    {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"}};
+    {.name = "hint", .type = models::Option::Type::text, .summary = "A word", .standard = "none"},
+    {.name = "bare", .type = models::Option::Type::toggle, .summary = "Leaves everything out", .standard = "off"}};
 
 // Options of families appear among the settings, each once, without being listed anywhere else.
 TEST(Settings, families_add_their_options) {
   const FamilyOptions families[] = {{"first", "First", one}, {"second", "Second", two}, {"third", "Third", two}};
   const std::vector<Row> rows = with_options(shared_rows(), families);
-  EXPECT_EQ(rows.size(), shared_rows().size() + 3);
+  EXPECT_EQ(rows.size(), shared_rows().size() + 4);
   const auto place = [&](std::string_view name) { return &row_in(rows, name) - rows.data(); };
   EXPECT_EQ(place("limit"), place("emphasis") + 1);
   EXPECT_EQ(place("corner"), place("height") + 1);
@@ -170,6 +171,13 @@ TEST(Settings, families_add_their_options) {
   row_in(rows, "corner").set(request, "3,4");
   EXPECT_EQ(row_in(rows, "corner").value(request).dump(), "[3.0,4.0]");  // stored in an object of lists
   EXPECT_EQ(typed(row_in(rows, "corner"), row_in(rows, "corner").value(request)), std::vector<std::string>{"3,4"});
+  const Row& bare = row_in(rows, "bare");
+  EXPECT_EQ(bare.setting.type, "");
+  EXPECT_TRUE(bare.value(request).is_null());
+  bare.set(request, "");
+  EXPECT_EQ(request.options.at("bare"), OptionValue(int64_t(1)));
+  EXPECT_EQ(bare.value(request).dump(), "true");
+  EXPECT_EQ(typed(bare, bare.value(request)), std::vector<std::string>{""});
   row_in(rows, "limit").set(request, "1");
   EXPECT_EQ(row_in(rows, "limit").reporting.a1111_value(request), "");
   row_in(rows, "limit").set(request, "2");
@@ -200,10 +208,14 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "negative_prompt",
                                              "prompt_2",
                                              "negative_prompt_2",
+                                             "prompt_3",
+                                             "negative_prompt_3",
                                              "prompt_syntax",
                                              "emphasis",
                                              "clip_skip",
                                              "clip_skip_2",
+                                             "max_sequence_length",
+                                             "no_t5",
                                              "embeddings",
                                              "chunks",
                                              "width",

@@ -156,10 +156,11 @@ std::vector<Row> guidance_rows() {
            .flags = "--cfg-scale",
            .aliases = {"--guidance-scale", "--guidance", "--cfg"},
            .help = "Guidance scale: how strongly the image follows the prompt. 1 turns classifier-free guidance off and halves the time; "
-                   "so do smaller values, except with --compat comfyui and a1111",
+                   "so do smaller values, except with --compat comfyui and a1111. Some models receive it as input instead",
+           .default_text = "the model's own, usually 7.5",
            .group = group::guidance,
            .basic = true},
-          at(&Request::guidance), {.keep = Keep::always, .a1111 = "CFG scale"}),
+          at(&Request::guidance), {.keep = Keep::always, .is_default = [](const Request& r) { return !r.guidance; }, .a1111 = "CFG scale"}),
       checked(row({.name = "guidance_method",
                    .flags = "--guidance-method",
                    .type = "NAME",

@@ -2,9 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/image/editing.h"
 #include "api/settings/a1111.h"
 #include "api/settings/members.h"
+#include "api/settings/rerun_arguments.h"
 #include "api/settings/table.h"
+#include "core/text/utf8.h"
 
 namespace hearth::api {
 namespace {
@@ -20,6 +23,35 @@ Row image_row(Setting setting, std::optional<Image> Editing::*member, std::strin
           .value = [=](const Request& r) { return r.edit.*member ? json_of(r.edit.*name) : no_value(); },
           .image = [=](const Request& r) -> const std::optional<Image>& { return r.edit.*member; },
           .reporting = {.report = Report::among_flags}};
+}
+
+Row references() {
+  return {.setting = {.name = "references",
+                      .flags = "--reference",
+                      .type = "FILE",
+                      .help = "Image that the model looks at besides the prompt: to edit it, or as an image prompt; repeat it for several",
+                      .default_text = "none",
+                      .group = group::to_image,
+                      .repeatable = true},
+          .form = Form::files,
+          .set = [](Request& r, const std::string& text) { r.references.push_back({.image = Image::load(text), .name = text}); },
+          .value =
+              [](const Request& r) {
+                Json names = Json::array();
+                for (const Reference& reference : r.references) names.push_back(valid_utf8(reference.name));
+                return names.empty() ? no_value() : names;
+              },
+          .reporting = {.keep = Keep::given,
+                        .order = 4,
+                        .metadata_value =
+                            [](const Request& r) {
+                              Json files = Json::array();
+                              for (const Reference& reference : r.references)
+                                files.push_back({{"file", valid_utf8(reference.name)}, {"sha256", sum_of(reference.image)}});
+                              return files;
+                            },
+                        .rerun = rerun_references},
+          .of_caller = true};
 }
 
 Row hires() {
@@ -136,6 +168,12 @@ std::vector<Row> editing_rows() {
                  .default_text = "none",
                  .group = group::to_image},
                 &Editing::depth_map, &Editing::depth_map_name),
+      image_row({.name = "control_image",
+                 .flags = "--control-image",
+                 .help = "Image that models with a control input follow: edges, a depth map; stretched to the image's size",
+                 .default_text = "none",
+                 .group = group::to_image},
+                &Editing::control_image, &Editing::control_image_name),
       row({.name = "image_guidance",
            .flags = "--image-guidance",
            .aliases = {"--image-guidance-scale", "--image-cfg-scale", "--img-cfg-scale"},
@@ -143,6 +181,7 @@ std::vector<Row> editing_rows() {
            .default_text = "1.5",
            .group = group::to_image},
           edit(&Editing::image_guidance), as_a1111("Image CFG scale")),
+      references(),
       hires(),
       row({.name = "hires_upscaler",
            .flags = "--hires-upscaler",
@@ -171,7 +210,7 @@ std::vector<Row> editing_rows() {
           pass(&Hires::strength), as_a1111("Denoising strength"), "--hires"),
       row({.name = "vae_tiling",
            .flags = "--vae-tiling",
-           .help = "Decode in overlapping tiles: needs less memory, changes the image slightly",
+           .help = "VAE encode and decode in overlapping tiles: needs less memory, changes the image slightly",
            .default_text = "auto: only if --memory-limit requires it",
            .group = group::memory},
           at(&Request::vae_tiling), flag),

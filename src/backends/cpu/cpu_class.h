@@ -13,7 +13,6 @@ class Bf16Rows;       // bf16.h
 struct Bf16Weight;    // bf16.h
 class LeftRows;       // product.h
 struct PackedWeight;  // product.h
-struct RowsWeight;    // rows.h
 class Windows;        // windows.h
 
 // GroupNorm as applied to each channel of each image:  (x − mean)·factor + beta.
@@ -104,10 +103,11 @@ class CpuBackend final : public Backend {
                   const std::function<void(int64_t row, uint16_t* to)>& fill);
   // Routes of weights held in place (route.h); for the routes that round x, x is already rounded.
   void linear_few(const Tensor& x, std::span<const LinearCall> calls);
-  void linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  void linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  void linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  void linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_rows(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_turned(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_rows_bf16(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_integers(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  void linear_gated(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void linear_bf16(const Tensor& x, const Bf16Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   void conv_bf16(const Tensor& x, const Shape& shape, const Bf16Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                  Tensor& y);

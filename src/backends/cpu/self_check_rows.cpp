@@ -12,7 +12,7 @@ namespace {
 // Rows of each type, one row of x alone, in a tile and in a tile of transposed rows: correct and bit-identical. The bytes 0x20 … 0x3f are
 // small positive numbers in f16.
 void check_rows(const Kernels& kernel) {
-  constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16};
+  constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3, DType::f8_e5m2};
   const int64_t columns = kernel.dot_columns, K = 256 + (kernel.lanes - 1);
   const auto x = values(kernel.dot_rows * K);
   for (int type = row_f32; type <= row_mxfp4; ++type) {
@@ -31,6 +31,8 @@ void check_rows(const Kernels& kernel) {
       kernel.widen_row(RowType(type), w.data() + size_t(c) * row, n, to);
       if (is_blocked(dtype)) decode_blocks(dtype, w.data() + size_t(c) * row, n, widened.data());
       for (int64_t k = 0; is_blocked(dtype) && k < n; ++k) expect("widened row", to[k], widened[size_t(k)], 0);
+      for (int64_t k = 0; is_8bit_float(dtype) && k < n; ++k)
+        expect("widened row", to[k], f8_to_f32(dtype, uint8_t(w[size_t(c) * row + size_t(k)])), 0);
     }
     kernel.row_dots(RowType(type), x.data(), w.data(), kernel.panel, n, alone.data());
     kernel.pack_left(x.data(), n, kernel.dot_rows, n, left.data());

@@ -49,7 +49,12 @@ void ReferenceBackend::store(Tensor& y, int64_t i, double value, int64_t b, int6
 }
 
 // In blocks of 32 along the last axis: q · d with d = the largest magnitude / 32767. A block that contains NaN or infinity becomes NaN.
-Tensor ReferenceBackend::as_integers(const Tensor& x) {
+Tensor ReferenceBackend::as_integers(const Tensor& input) {
+  Tensor x = input;
+  if (input.dtype() != DType::f32) {
+    x = Tensor::empty(*this, input.shape(), DType::f32);
+    copy(input, x);
+  }
   Tensor rounded = Tensor::empty(*this, x.shape(), DType::f32);
   const float* from = x.data<float>();
   float* to = rounded.data<float>();
@@ -82,6 +87,7 @@ void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor
   const Tensor x = as_factors(input, factors);
   const int64_t M = x.size(1), K = x.size(2), N = w.out(), outputs = w.outputs();
   const Raw& raw = static_cast<const Raw&>(*w.prepared);
+  const auto scale = [&](int64_t n) { return !w.scale ? 1.0 : double(at(w.scale, w.scale.numel() == 1 ? 0 : n)); };
   const float* values = (factors == DType::bf16 && !raw.rounded.empty() ? raw.rounded : raw.values).data();
   pool_.run(x.size(0) * M, [&](int64_t row) {
     std::vector<double> factors_of_row(K), columns(N);
@@ -94,7 +100,7 @@ void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor
       double sums[side_by_side] = {};
       for (int64_t k = 0; k < K; ++k)
         for (int64_t j = 0; j < side_by_side; ++j) sums[j] += factors_of_row[k] * rows[j][k];
-      for (int64_t j = 0; j < count; ++j) columns[n + j] = shifted(sums[j], row / M, n + j, N, bias, e);
+      for (int64_t j = 0; j < count; ++j) columns[n + j] = shifted(sums[j] * scale(n + j), row / M, n + j, N, bias, e);
     }
     for (int64_t n = 0; n < outputs; ++n) {
       const double value =

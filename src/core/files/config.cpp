@@ -18,6 +18,9 @@ using Json = nlohmann::json;
 struct Config::Data {
   Json json;
   std::set<std::string, std::less<>> seen;
+  Json taken = Json::object();                     // the values that were read
+  std::set<std::string, std::less<>> at_defaults;  // their keys, if the value is the reader's default
+  std::set<std::string, std::less<>> defaults;     // the same keys of `json`, in a completed config
 };
 
 namespace {
@@ -129,34 +132,42 @@ std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::
 
 }  // namespace
 
-int64_t Config::integer(std::string_view key, std::optional<int64_t> otherwise) const {
+void Config::seen(std::string_view key) const {
   data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a whole number", as_integer);
+  data_->taken.erase(std::string(key));
+}
+
+template <class T> T Config::take(std::string_view key, T value, const std::optional<T>& otherwise) const {
+  data_->seen.emplace(key);
+  data_->taken[std::string(key)] = value;
+  if (otherwise && *otherwise == value) data_->at_defaults.emplace(key);
+  else data_->at_defaults.erase(std::string(key));
+  return value;
+}
+
+int64_t Config::integer(std::string_view key, std::optional<int64_t> otherwise) const {
+  return take(key, value_or(data_->json, where_, key, otherwise, "a whole number", as_integer), otherwise);
 }
 double Config::number(std::string_view key, std::optional<double> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a number", as_number);
+  return take(key, value_or(data_->json, where_, key, otherwise, "a number", as_number), otherwise);
 }
 bool Config::boolean(std::string_view key, std::optional<bool> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "true or false", as_boolean);
+  return take(key, value_or(data_->json, where_, key, otherwise, "true or false", as_boolean), otherwise);
 }
 std::string Config::text(std::string_view key, std::optional<std::string> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a string", as_text);
+  return take(key, value_or(data_->json, where_, key, otherwise, "a string", as_text), otherwise);
 }
 std::vector<int64_t> Config::integers(std::string_view key, std::optional<std::vector<int64_t>> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a list of whole numbers",
-                  [](const Json& v) { return list_of<int64_t>(v, as_integer); });
+  const auto read = [](const Json& v) { return list_of<int64_t>(v, as_integer); };
+  return take(key, value_or(data_->json, where_, key, otherwise, "a list of whole numbers", read), otherwise);
 }
 std::vector<double> Config::numbers(std::string_view key, std::optional<std::vector<double>> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a list of numbers", [](const Json& v) { return list_of<double>(v, as_number); });
+  const auto read = [](const Json& v) { return list_of<double>(v, as_number); };
+  return take(key, value_or(data_->json, where_, key, otherwise, "a list of numbers", read), otherwise);
 }
 std::vector<std::string> Config::texts(std::string_view key, std::optional<std::vector<std::string>> otherwise) const {
-  data_->seen.emplace(key);
-  return value_or(data_->json, where_, key, otherwise, "a list of strings", [](const Json& v) { return list_of<std::string>(v, as_text); });
+  const auto read = [](const Json& v) { return list_of<std::string>(v, as_text); };
+  return take(key, value_or(data_->json, where_, key, otherwise, "a list of strings", read), otherwise);
 }
 
 std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise) const {
@@ -193,12 +204,12 @@ Config Config::object(std::string_view key) const {
 }
 
 void Config::only_boolean(std::string_view key, bool value) const {
-  data_->seen.emplace(key);
+  seen(key);
   if (const Json* found = find(data_->json, key); found && *found != Json(value))
     fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), value);
 }
 void Config::only(std::string_view key, std::initializer_list<std::string_view> values) const {
-  data_->seen.emplace(key);
+  seen(key);
   const Json* found = find(data_->json, key);
   if (!found) return;
   for (std::string_view value : values)
@@ -206,18 +217,18 @@ void Config::only(std::string_view key, std::initializer_list<std::string_view> 
   fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), fmt::join(values, ", "));
 }
 void Config::only_number(std::string_view key, double value) const {
-  data_->seen.emplace(key);
+  seen(key);
   if (const Json* found = find(data_->json, key); found && !(found->is_number() && found->get<double>() == value))
     fail<UnsupportedError>("{}: '{}' = {} is not supported, only {}", where_, key, shortened(*found), value);
 }
 void Config::only_null(std::string_view key) const {
-  data_->seen.emplace(key);
+  seen(key);
   if (const Json* found = find(data_->json, key))
     fail<UnsupportedError>("{}: '{}' = {} is not supported, only null", where_, key, shortened(*found));
 }
 
 void Config::no_effect(std::initializer_list<std::string_view> keys) const {
-  for (std::string_view key : keys) data_->seen.emplace(key);
+  for (std::string_view key : keys) seen(key);
 }
 
 void Config::no_effect_where_off() const {
@@ -226,6 +237,34 @@ void Config::no_effect_where_off() const {
     if (empty || value == false || (value.is_number() && value == 0)) data_->seen.emplace(key);
   }
 }
+
+bool Config::was_read(std::string_view key) const { return data_->seen.contains(key); }
+
+Config Config::copy() const {
+  Config other;
+  other.where_ = where_;
+  other.data_ = std::make_shared<Data>();
+  other.data_->json = data_->json;
+  other.data_->seen = data_->seen;
+  return other;
+}
+
+Config Config::taken() const {
+  Config all;
+  all.where_ = where_;
+  all.data_ = std::make_shared<Data>();
+  all.data_->json = data_->taken;
+  all.data_->defaults = data_->at_defaults;
+  return all;
+}
+
+void Config::means(std::string_view key, std::string_view json) const {
+  data_->seen.emplace(key);
+  data_->taken[std::string(key)] = Json::parse(json);
+  data_->at_defaults.erase(std::string(key));
+}
+
+bool Config::is_default(std::string_view key) const { return data_->defaults.contains(key); }
 
 void Config::finish() const {
   std::vector<std::string> unknown;

@@ -56,8 +56,26 @@ class Config {
   // UnsupportedError that names every key that was not read, unless its value is null or the key starts with '_'.
   void finish() const;
 
+  // Whether any of the functions above was called with the key.
+  bool was_read(std::string_view key) const;
+  // Everything that read(config) reads, defaults included: what the file would contain if it stated all that it means. Of a key that is
+  // read several times the last value counts; no_effect() and only() remove it, and means() replaces it. Nested objects are left out.
+  template <class F> Config completed(F read) const {
+    const Config config = copy();
+    read(config);
+    return config.taken();
+  }
+  // The reader's conclusion about a key, as JSON text: null of a key that has another default then, or an object in its simplest form.
+  void means(std::string_view key, std::string_view json) const;
+  // In a completed config: whether the value is the default that its reader takes if the key is absent.
+  bool is_default(std::string_view key) const;
+
  private:
   void only_boolean(std::string_view key, bool value) const;
+  Config copy() const;
+  Config taken() const;                   // the values that were read
+  void seen(std::string_view key) const;  // and no longer among them
+  template <class T> T take(std::string_view key, T value, const std::optional<T>& otherwise) const;
 
   struct Data;
   std::shared_ptr<Data> data_;

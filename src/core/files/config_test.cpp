@@ -88,5 +88,27 @@ TEST(Config, malformed_json_names_the_line) {
   EXPECT_THROW(config(std::string(100000, '[')), IoError);  // depth
 }
 
+TEST(Config, completed_states_what_was_read) {
+  const Config c =
+      config(R"({"a": 2, "b": 0.5, "list": [1], "nested": {"x": 1}, "kind": "old", "ignored": 3, "checked": true, "other": 1})");
+  EXPECT_EQ(c.text("kind"), "old");
+  const Config all = c.completed([](const Config& inner) {
+    inner.integer("a", 2), inner.integer("absent", 7), inner.number("b", 0.25), inner.integers("list"), inner.object("nested");
+    inner.number("ignored"), inner.no_effect({"ignored"}), inner.only("checked", true);
+    inner.means("nested", R"({"x": 2})"), inner.means("null", "null");
+    EXPECT_TRUE(inner.was_read("kind"));  // by others
+    EXPECT_FALSE(inner.was_read("other"));
+  });
+  EXPECT_EQ(all.keys(), (std::vector<std::string>{"a", "absent", "b", "list", "nested", "null"}));
+  EXPECT_EQ(all.integer("a"), 2);
+  EXPECT_EQ(all.integer("absent"), 7);
+  EXPECT_EQ(all.number("b"), 0.5);
+  EXPECT_EQ(all.object("nested").integer("x"), 2);
+  EXPECT_FALSE(all.has("null"));
+  EXPECT_TRUE(all.is_default("a") && all.is_default("absent"));
+  EXPECT_FALSE(all.is_default("b") || all.is_default("list") || all.is_default("nested"));
+  EXPECT_EQ(all.where(), c.where());
+}
+
 }  // namespace
 }  // namespace hearth

@@ -79,8 +79,9 @@ class ChunkStates {
     const Tensor all = states_of(out);
     for (size_t r = 0; r < chunks.size(); ++r) {
       const int64_t i = int64_t(r);
+      const Tensor vectors_of_all = out.text_embeds ? out.text_embeds : how_.pooled_unprojected ? out.pooled : Tensor();
       states_[key_of(chunks[r])] = {.states = all.slice(0, i, i + 1),
-                                    .pooled = out.text_embeds ? out.text_embeds.slice(0, i, i + 1) : Tensor()};
+                                    .pooled = vectors_of_all ? vectors_of_all.slice(0, i, i + 1) : Tensor()};
     }
   }
   Tensor states_of(const parts::ClipTextOutput& out) const {
@@ -218,11 +219,15 @@ EncodedPrompt side_by_side(std::span<const EncodedPrompt> of_encoders) {
     for (const EncodedPrompt& prompt : of_encoders)
       for (const EncodedEntry& entry : prompt.conditions[c].entries) ends.insert(entry.end);
     for (const int64_t end : ends) {
-      std::vector<Tensor> side;
-      for (const EncodedPrompt& prompt : of_encoders) side.push_back(given_at(prompt.conditions[c], end)[states]);
+      std::vector<Tensor> side, vectors;
+      for (const EncodedPrompt& prompt : of_encoders) {
+        const diffusion::Conditioning& given = given_at(prompt.conditions[c], end);
+        side.push_back(given[states]);
+        if (const Tensor& vector = given[pooled]) vectors.push_back(vector);
+      }
       EncodedEntry& entry = condition.entries.emplace_back(EncodedEntry{.end = end});
       entry.given.tensors[std::string(states)] = joined(side, -1);
-      if (const Tensor& vector = given_at(of_encoders.back().conditions[c], end)[pooled]) entry.given.tensors[std::string(pooled)] = vector;
+      if (!vectors.empty()) entry.given.tensors[std::string(pooled)] = joined(vectors, -1);
     }
   }
   return out;

@@ -33,6 +33,7 @@ struct PromptEncoding {
   text::Emphasis emphasis = text::Emphasis::original;
   int64_t clip_skip = 1;  // 1: the last layer's states, 2: the next-to-last layer's …
   bool final_norm = true;
+  bool pooled_unprojected = false;  // an encoder without a projection has a pooled vector, too: the one that would be projected
 };
 
 // Every distinct chunk is encoded once. `embeddings`: [n, C] f32 each, indexed as in the chunks' slots; `empty`: text::empty_chunk.
@@ -41,8 +42,8 @@ struct PromptEncoding {
 std::vector<EncodedPrompt> encode_prompts(const parts::ClipTextModel& model, std::span<const text::Prompt> prompts,
                                           std::span<const Tensor> embeddings, const text::Chunk& empty, const PromptEncoding& how);
 
-// The states of one prompt from several encoders, concatenated along C: [1, T, C₁], [1, T, C₂] … → [1, T, C₁ + C₂ …]; the
-// pooled vector is the last encoder's. All have the same conditions and T; their entries may change at different steps.
+// The states of one prompt from several encoders, concatenated along C: [1, T, C₁], [1, T, C₂] … → [1, T, C₁ + C₂ …], and their pooled
+// vectors, of those that have one. All have the same conditions and T; their entries may change at different steps.
 EncodedPrompt side_by_side(std::span<const EncodedPrompt> of_encoders);
 
 }  // namespace hearth::models::clip

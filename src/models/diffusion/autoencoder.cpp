@@ -35,7 +35,7 @@ AutoencoderConfig AutoencoderConfig::from(const Checkpoint& checkpoint) {
       [&a](const auto& c) {
         a.in_channels = c.in_channels, a.out_channels = c.out_channels;
         a.codec.latent_channels = c.latent_channels, a.codec.factor = c.factor();
-        a.scaling_factor = c.scaling_factor;
+        a.scaling_factor = c.scaling_factor, a.shift_factor = c.shift_factor;
       },
       a.network);
   return a;
@@ -45,9 +45,10 @@ void require_same_latents(const AutoencoderConfig& refiner, const AutoencoderCon
   if (refiner.codec.latent_channels != base.codec.latent_channels || refiner.codec.factor != base.codec.factor)
     fail<WeightError>("{}: the refiner's latents have {} channels and {} pixels per side, expected the model's {} and {}", where,
                       refiner.codec.latent_channels, refiner.codec.factor, base.codec.latent_channels, base.codec.factor);
-  if (refiner.network.index() == base.network.index() && refiner.scaling_factor != base.scaling_factor)
-    fail<WeightError>("{}: the refiner's latents are scaled by {}, expected the model's {}", where, refiner.scaling_factor,
-                      base.scaling_factor);
+  if (refiner.network.index() == base.network.index() &&
+      (refiner.scaling_factor != base.scaling_factor || refiner.shift_factor != base.shift_factor))
+    fail<WeightError>("{}: the refiner's latents are scaled by {} and shifted by {}, expected the model's {} and {}", where,
+                      refiner.scaling_factor, refiner.shift_factor, base.scaling_factor, base.shift_factor);
   const auto *own = std::get_if<parts::AutoencoderKlConfig>(&refiner.network),
              *others = std::get_if<parts::AutoencoderKlConfig>(&base.network);
   if (own && others && (own->latents_mean != others->latents_mean || own->latents_std != others->latents_std))
@@ -58,6 +59,10 @@ Autoencoder::Autoencoder(const Scope& w, const AutoencoderConfig& c) : Codec(c.c
 
 parts::Posterior Autoencoder::encode(const Tensor& image) const {
   return std::visit([&](const auto& n) { return n.encode(image); }, network);
+}
+
+parts::Posterior Autoencoder::encode_in_tiles(const Tensor& image, int64_t tile) const {
+  return std::visit([&](const auto& n) { return n.encode_in_tiles(image, tile); }, network);
 }
 
 Tensor Autoencoder::to_model(const parts::RawLatents& latents) const {

@@ -14,7 +14,7 @@ struct AutoencoderConfig {
   std::variant<parts::AutoencoderKlConfig, parts::AutoencoderTinyConfig> network;
   CodecConfig codec;
   int64_t in_channels = 3, out_channels = 3;  // of images
-  float scaling_factor = 1;
+  float scaling_factor = 1, shift_factor = 0;
 
   // Reads the component `vae`, an AutoencoderKL or AutoencoderTiny. Errors of the network's own reader; WeightError if the encoder and
   // decoder of a small one scale the size by different factors.
@@ -29,6 +29,7 @@ class Autoencoder final : public Codec {
   Autoencoder(const Scope& w, const AutoencoderConfig& config);
 
   parts::Posterior encode(const Tensor& image) const override;
+  parts::Posterior encode_in_tiles(const Tensor& image, int64_t tile) const override;
   Tensor to_model(const parts::RawLatents& latents) const override;
   Tensor decode(const Tensor& latents) const override;
   Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const override;

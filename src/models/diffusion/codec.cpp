@@ -5,14 +5,14 @@
 namespace hearth::models::diffusion {
 
 parts::Posterior HostedCodec::encode(const Tensor& image) const {
-  const parts::Posterior there = codec_.encode(image.to(device_));
-  return {there.mean.to(host_), there.logvar ? there.logvar.to(host_) : Tensor()};
+  const Tensor there = image.to(device_);
+  const parts::Posterior latents = tile_ ? codec_.encode_in_tiles(there, *tile_) : codec_.encode(there);
+  return {latents.mean.to(host_), latents.logvar ? latents.logvar.to(host_) : Tensor()};
 }
 
-Tensor HostedCodec::decode(const Tensor& latents) const { return codec_.decode(latents.to(device_)).to(host_); }
-
-Tensor HostedCodec::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  return codec_.decode_in_tiles(latents.to(device_), tile).to(host_);
+Tensor HostedCodec::decode(const Tensor& latents) const {
+  const Tensor there = latents.to(device_);
+  return (tile_ ? codec_.decode_in_tiles(there, *tile_) : codec_.decode(there)).to(host_);
 }
 
 }  // namespace hearth::models::diffusion

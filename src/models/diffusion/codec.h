@@ -1,6 +1,8 @@
 // A codec: converts pixels to the latents of a diffusion model and back.
 #pragma once
 
+#include <optional>
+
 #include "parts/posterior.h"
 
 namespace hearth::models::diffusion {
@@ -20,8 +22,9 @@ class Codec {
   explicit Codec(const CodecConfig& c) : config(c) {}
   virtual ~Codec() = default;
 
-  // Images [B, H, W, 3] in −1 … 1 → raw latents [B, h, w, C].
+  // Images [B, H, W, 3] in −1 … 1 → raw latents [B, h, w, C]. Tiles as for decode().
   virtual parts::Posterior encode(const Tensor& image) const = 0;
+  virtual parts::Posterior encode_in_tiles(const Tensor& image, int64_t tile) const = 0;
   // Raw latents → those of the diffusion model.
   virtual Tensor to_model(const parts::RawLatents& latents) const = 0;
   // Latents of the diffusion model → images, about −1 … 1, not clamped. Tiles have sides of `tile` latent pixels, overlap and are blended.
@@ -31,19 +34,23 @@ class Codec {
   const CodecConfig config;
 };
 
-// A codec whose inputs and outputs are tensors of the run's host; it moves them to and from its network's device.
-class HostedCodec final : public Codec {
+// A codec for a run: inputs and outputs are tensors of the run's host, which it moves to and from its network's device. It works in tiles
+// of `tile` latent pixels if given.
+class HostedCodec {
  public:
-  HostedCodec(const Codec& codec, Backend& device, Backend& host) : Codec(codec.config), codec_(codec), device_(device), host_(host) {}
+  HostedCodec(const Codec& codec, Backend& device, Backend& host, std::optional<int64_t> tile = {})
+      : config(codec.config), codec_(codec), device_(device), host_(host), tile_(tile) {}
 
-  parts::Posterior encode(const Tensor& image) const override;
-  Tensor to_model(const parts::RawLatents& latents) const override { return codec_.to_model(latents); }
-  Tensor decode(const Tensor& latents) const override;
-  Tensor decode_in_tiles(const Tensor& latents, int64_t tile) const override;
+  parts::Posterior encode(const Tensor& image) const;
+  Tensor to_model(const parts::RawLatents& latents) const { return codec_.to_model(latents); }
+  Tensor decode(const Tensor& latents) const;
+
+  const CodecConfig config;
 
  private:
   const Codec& codec_;
   Backend &device_, &host_;
+  std::optional<int64_t> tile_;
 };
 
 }  // namespace hearth::models::diffusion

@@ -47,8 +47,19 @@ void check_size(const PixelMask& mask, int64_t width, int64_t height) {
     fail<UsageError>("edit: the mask is {}×{}, the image {}×{}, expected equal sizes", mask.width, mask.height, width, height);
 }
 
-// Whether the run needs the image's own latents.
-bool needs_latents(Beside beside, const EditPlan& plan) { return !plan.from_noise || beside == Beside::nothing || beside == Beside::depth; }
+bool is_inpainting(Beside beside) { return beside == Beside::mask_and_image || beside == Beside::image_and_mask; }
+
+// Whether the run needs the image's own latents, or the reference's pipeline draws them.
+bool needs_latents(Beside beside, const EditPlan& plan) {
+  return !plan.from_noise || (beside != Beside::mask_and_image && beside != Beside::image);
+}
+
+// Draws of encoder posteriors that precede the initial noise: the reference's pipeline for inpainting with a control image draws the masked
+// image's, which it does not use, then the control image's, then the image's.
+int64_t draws_before_noise(const ImageEdit& edit, bool image) {
+  const bool masked = edit.starts() && !edit.mask.values.empty();
+  return (edit.control ? 1 + int64_t(masked) : 0) + int64_t(image);
+}
 
 double default_strength(const Facts& model, Compat compat, bool masked) {
   const Strengths& s = compat == Compat::diffusers ? model.reference_strengths : model.strengths;
@@ -62,11 +73,15 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(task.request.compat);
   const Beside beside = model.beside;
   EditPlan p{.part = {.steps = task.request.steps}};
-  if (beside == Beside::mask_and_image && !(edit.starts() && masked))
+  if (is_inpainting(beside) && !(edit.starts() && masked))
     fail<UsageError>("generate: this is an inpainting model, expected --init-image and --mask");
   if (beside == Beside::image && !edit.starts()) fail<UsageError>("generate: this is an instruction editing model, expected --init-image");
   if (beside == Beside::depth && !edit.depth) fail<UsageError>("generate: this model is conditioned on a depth map, expected --depth-map");
   if (beside != Beside::depth && edit.depth) fail<UsageError>("edit: this model does not support a depth map, expected none");
+  if (beside == Beside::control && !edit.control)
+    fail<UsageError>("generate: this model is conditioned on a control image, expected --control-image");
+  if (beside != Beside::control && edit.control) fail<UsageError>("edit: this model does not support a control image, expected none");
+  if (edit.control && model.codec.draws) p.encodings = {.before = draws_before_noise(edit, false)};
   if (!edit.starts()) {
     if (masked) fail<UsageError>("edit: a mask without an image, expected --init-image");
     if (edit.strength) fail<UsageError>("edit: a strength of {} without an image, expected --init-image", *edit.strength);
@@ -91,14 +106,17 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   const double strength = edit.strength.value_or(default_strength(model, task.request.compat, masked));
   p.strength = strength;
   p.part = sampling::part_of_run(task.request.compat, task.request.steps, strength,
-                                 edit.all_steps ? sampling::Steps::all_steps : sampling::Steps::by_program);
+                                 edit.all_steps          ? sampling::Steps::all_steps
+                                 : model.rounds_calls_up ? sampling::Steps::by_program_rounded_up
+                                                         : sampling::Steps::by_program);
   p.from_noise = !peers && masked && strength == 1;
-  p.keeps = masked && (beside != Beside::mask_and_image || peers);
+  p.keeps = masked && (!is_inpainting(beside) || peers);
   if (p.keeps && sampler.ends_itself && !peers)
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
-  if (drawn && model.codec.draws && !edit.latents) p.encodings = {.before = needs_latents(beside, p) ? 1 : 0, .after = masked ? 1 : 0};
+  if (drawn && model.codec.draws && !edit.latents)
+    p.encodings = {.before = draws_before_noise(edit, needs_latents(beside, p)), .after = masked && !edit.control ? 1 : 0};
   return p;
 }
 
@@ -138,6 +156,19 @@ Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, B
   });
 }
 
+Tensor mask_pixels(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& host) {
+  const int64_t f = mask.height / h;
+  return written_on_host(host, {1, h, w, f * f}, DType::f32, [&](Tensor& y) {
+    float* value = y.data<float>();
+    for (int64_t row = 0; row < h; ++row)
+      for (int64_t column = 0; column < w; ++column)
+        for (int64_t i = 0; i < f * f; ++i) {
+          const uint8_t level = mask.values[size_t((row * f + i / f) * mask.width + column * f + i % f)];
+          *value++ = compat == Compat::comfyui ? float(level) / 255.0f : level >= 128 ? 1.0f : 0.0f;
+        }
+  });
+}
+
 Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host) {
   return written_on_host(host, {1, h, w, 1}, DType::f32, [&](Tensor& y) {
     const std::vector<float> values = interpolate_bicubic(depth.values, depth.width, depth.height, w, h);
@@ -148,16 +179,16 @@ Tensor depth_channel(const DepthMap& depth, int64_t h, int64_t w, Backend& host)
 }
 
 EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host) {
+                          const std::array<int64_t, 4>& latents, const HostedCodec& codec, Backend& host) {
   const ImageEdit& edit = task.edit;
   const int64_t B = latents[0], h = latents[1], w = latents[2], C = latents[3];
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
   // Latents of each image: drawn from its posterior, or the mean if the program or the run draws nothing.
   int64_t drawn = 0;
-  const auto encoded = [&](const PixelMask* hidden, bool draw) {
+  const auto encoded = [&](std::span<const Pixels> images, const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
-    for (const Pixels& image : edit.images) {
+    for (const Pixels& image : images) {
       const parts::Posterior p = codec.encode(image_tensor(image, hidden, host));
       means.push_back(p.mean);
       if (p.logvar) logvars.push_back(p.logvar);
@@ -172,8 +203,15 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   };
 
   EncodedImage out;
+  if (edit.control) {
+    const Pixels control = resize(*edit.control, w * codec.config.factor, h * codec.config.factor, Filter::lanczos);
+    if (masked) ++drawn;  // draws_before_noise()
+    out.beside = encoded({&control, 1}, nullptr, plan.encodings.before > 0);
+  }
+  if (!edit.starts()) return out;
+  const bool drawn_before = plan.encodings.before > drawn;
   if (edit.latents) out.z = edit.latents;
-  else if (needs_latents(beside, plan)) out.z = encoded(nullptr, plan.encodings.before > 0);
+  else if (needs_latents(beside, plan)) out.z = encoded(edit.images, nullptr, drawn_before);
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
   if (beside == Beside::mask_and_image) {
     // The UNet's mask input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
@@ -181,8 +219,12 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
     unless_dry(host, [&] {
       for (float& v : std::span(input_mask.data<float>(), size_t(input_mask.numel()))) v = std::nearbyint(v);
     });
-    out.beside = ops::concat({batched(input_mask, B), encoded(&edit.mask, plan.encodings.after > 0)}, 3);
+    out.beside = ops::concat({batched(input_mask, B), encoded(edit.images, &edit.mask, plan.encodings.after > 0)}, 3);
   }
+  if (beside == Beside::image_and_mask)
+    out.beside = ops::concat(
+        {encoded(edit.images, &edit.mask, plan.encodings.after > 0), batched(mask_pixels(edit.mask, task.request.compat, h, w, host), B)},
+        3);
   if (beside == Beside::image) {
     std::vector<Tensor> means;
     for (const Pixels& image : edit.images) {

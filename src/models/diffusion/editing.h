@@ -1,7 +1,6 @@
 // Runs that start from an image: image-to-image, inpainting, instruction editing (Brooks et al. 2023, arXiv 2211.09800:
-// InstructPix2Pix), and generation with a depth map. After diffusers' pipelines for image-to-image,
-// inpainting, InstructPix2Pix and depth, 0.39.0; differences of A1111 and ComfyUI are
-// noted where they are implemented.
+// InstructPix2Pix), and generation with a depth map or a control image. After diffusers' pipelines for image-to-image, inpainting,
+// InstructPix2Pix, depth, Fill and control, 0.39.0; differences of A1111 and ComfyUI are noted where they are implemented.
 #pragma once
 
 #include "models/diffusion/latent_model.h"
@@ -37,11 +36,14 @@ struct EncodedImage {
 };
 // `latents`: [B, h, w, C] of the run, as ResolvedImage::latents. Leaves `noise` undefined.
 EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditPlan& plan, const sampling::NoiseRequest& draws,
-                          const std::array<int64_t, 4>& latents, const Codec& codec, Backend& host);
+                          const std::array<int64_t, 4>& latents, const HostedCodec& codec, Backend& host);
 
 // The depth map on the grid of the latents, resized like torch's bicubic interpolation, from −1 (farthest) to 1 (nearest): [1, h, w, 1].
 // UsageError if all depths are equal.
 Tensor depth_channel(const DepthMap& depth, int64_t height, int64_t width, Backend& host);
+
+// The mask's f × f pixels of each latent pixel: [1, h, w, f²], row by row. They are 0 or 1 (from 128 on), in ComfyUI 0 … 1.
+Tensor mask_pixels(const PixelMask& mask, sampling::Compat compat, int64_t height, int64_t width, Backend& host);
 
 // The mask on the grid of the latents, as the program of `compat` computes it: [1, h, w, 1].
 //   hearth, diffusers   0 or 1 (from 128 on), of every f-th pixel

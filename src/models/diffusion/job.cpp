@@ -33,12 +33,12 @@ const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
   const auto measured = [this](MemoryPlan& plan) { measure(plan, model_.members_, passes_, model_.networks_); };
-  std::vector<MemoryPlan> modes = memory_modes(model_.facts().codec, task_.request, passes_, limit);
+  std::vector<MemoryPlan> modes = memory_modes(model_.facts(), task_.request, passes_, limit);
   for (MemoryPlan& mode : modes) {
     measured(mode);
     if (limit == 0 || mode.process <= limit) return plan_.emplace(std::move(mode));
   }
-  MemoryPlan best = streaming_mode(modes, model_.networks_.reports(), limit, measured);
+  MemoryPlan best = streaming_mode(modes, model_.networks_.reports({.without = passes_[0].unused()}), limit, measured);
   if (best.process <= limit) return plan_.emplace(std::move(best));
   const auto [needed, had] = in_gigabytes(best.process, limit);
   fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), expected at most the memory limit of {} GB", resolved_.batch,
@@ -51,7 +51,8 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   networks.require_unchanged();
   if (!how.everything) {
     networks.release({});
-    networks.check_numbers_once(how.resident);  // find non-finite weights before all the steps, not after them
+    // Find non-finite weights before all the steps, not after them.
+    networks.check_numbers_once({.without = passes_[0].unused()}, how.resident);
   }
   Holding holding(networks, how.resident);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
@@ -60,10 +61,8 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
   if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);
-  begin_second(second, *task_.request.hires, first.latents, [&](const Tensor& latents) {
-    const HostedCodec codec = model_.codec_of(holding);
-    return how.tile ? codec.decode_in_tiles(latents, *how.tile) : codec.decode(latents);
-  });
+  begin_second(second, *task_.request.hires, first.latents,
+               [&](const Tensor& latents) { return model_.codec_of(holding, how.tile).decode(latents); });
   first.encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   first.latents = {};
   return both(first, diffusion::run(model_.members_, second, how, holding, progress));

@@ -15,7 +15,7 @@
 #include "models/diffusion/networks.h"
 #include "models/image_model.h"
 #include "models/option.h"
-#include "sampling/compat/scheduler_config.h"
+#include "sampling/compat/compat.h"
 
 namespace hearth::models::diffusion {
 
@@ -25,6 +25,22 @@ enum class Beside {
   mask_and_image,  // 1 + C channels: the mask, and the image with the masked part gray
   image,           // C channels: the image, for instruction editing
   depth,           // 1 channel: the depth map
+  control,         // C channels: the control image
+  image_and_mask,  // C + f² channels: the image with the masked part gray, and the mask's f × f pixels of each latent pixel, row by row
+};
+
+// What the requested guidance scale is to the network.
+enum class ScaleUse {
+  factor,  // of the difference between its predictions under the two prompts
+  input,   // an input: it is called once
+  none,    // distilled without an input for it
+};
+
+// What a model does with reference images, which it looks at besides the prompt.
+enum class ReferenceImages {
+  none,       // it does not look at any
+  as_prompt,  // image encoders add them to the prompt's conditioning: LatentModel::with_references
+  as_latents  // the denoiser receives their latents: Call::references
 };
 
 // Default strengths of runs that start from an image.
@@ -41,12 +57,24 @@ struct Facts {
   std::optional<std::array<int64_t, 2>> native;  // [height, width] in pixels
   std::vector<std::string> notes;                // ignored or changed parts of the checkpoint, one line each
 
+  int64_t patch = 1;                 // latent pixels that the denoiser reads as one, each way
+  std::optional<int64_t> most_side;  // in pixels, if the denoiser cannot work on larger images
+  bool rounds_calls_up = false;      // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
+
   Beside beside = Beside::nothing;
-  bool image_beside_is_scaled = false;                 // the input image is scaled like the latents
-  bool embeds_guidance = false;                        // the network receives the guidance scale instead of being called twice
+  ReferenceImages reference_images = ReferenceImages::none;
+  bool image_beside_is_scaled = false;  // the input image is scaled like the latents
+  ScaleUse scale_use = ScaleUse::factor;
+  double guidance = 7.5;  // default scale
+  // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.
+  // Empty: it has no classifier-free guidance.
+  std::string_view true_guidance = {};
   Strengths strengths = {}, reference_strengths = {};  // the second: of the reference's pipelines, for compat = diffusers
   // A1111's names of published step tables that select other tables for this family: {"ays", "ays_sdxl"}.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
+  std::optional<sampling::FlowTable> flow_in_a1111 = {};  // of a flow network in A1111's descendants: sampling::own_schedule
+
+  int64_t side_unit() const { return codec.factor * patch; }  // sides of images are multiples of it, in pixels
 };
 
 // Parsed prompts: everything that does not need the text encoders' weights.
@@ -54,6 +82,7 @@ class ReadPrompts {
  public:
   virtual ~ReadPrompts() = default;
   virtual bool has_negative() const = 0;
+  virtual std::vector<std::string> unused() const { return {}; }  // components that encode() does not use
   // First the prompt, then the negative prompt if there is one.
   virtual std::vector<EncodedPrompt> encode(const Loaded& networks, Backend& host) const = 0;
 };
@@ -62,8 +91,10 @@ class ReadPrompts {
 struct Call {
   const Conditioning& given;
   Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined if there is none
+  std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
+  double embedded_guidance = 1;  // the scale that the network receives, if it has an input for it
 };
 
 class LatentModel {
@@ -80,6 +111,8 @@ class LatentModel {
   // and steps, and receives chunks, embeddings, options and warnings. Errors of the prompt parsers.
   virtual std::unique_ptr<ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                     ResolvedImage& resolved) const = 0;
+  // The prompt's conditionings with the task's reference images, for ReferenceImages::as_prompt; its image encoders are loaded.
+  virtual EncodedPrompt with_references(const Loaded& networks, const ImageTask& task, EncodedPrompt prompt, Backend& host) const;
   // x [n, h, w, C] at a timestep of the training scale → the network's prediction, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.

@@ -12,7 +12,9 @@
 
 namespace hearth::models::diffusion {
 
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit) {
+std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request, std::span<const Pass> passes, int64_t limit) {
+  const CodecConfig& codec = facts.codec;
+  const bool reads_references = facts.reference_images == ReferenceImages::as_latents;
   using Tiling = VaeTiling;
   const int64_t factor = codec.factor, unit = codec.tile_unit;
   if (request.vae_tile && (request.vae_tiling == Tiling::off || (request.vae_tiling == Tiling::automatic && limit == 0)))
@@ -20,17 +22,24 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   if (request.vae_tile && (*request.vae_tile < unit * factor || *request.vae_tile % (unit * factor) != 0))
     fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
-  const int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);
+  int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);  // of the largest image, in latent pixels
+  bool encodes = std::ranges::any_of(passes, [](const Pass& p) { return !p.task.edit.images.empty(); });
+  if (reads_references)
+    for (const Pixels& image : passes.back().task.references) {
+      side = std::max({side, image.width / factor, image.height / factor});
+      encodes = true;
+    }
 
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
     MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
     m.base_mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
                              : "each network is loaded only while it works";
-    if (m.tile && *m.tile < side && request.decode) {
+    if (m.tile && *m.tile < side && (request.decode || encodes)) {
       m.base_mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
+      const char* what = !encodes ? "decode" : request.decode ? "encode and decode" : "encode";
       m.warnings.push_back(
-          fmt::format("the image is decoded in tiles of {} pixels and differs slightly from an untiled decode", *m.tile * factor));
+          fmt::format("the VAE works in tiles of {} pixels, so images differ slightly from an untiled {}", *m.tile * factor, what));
     }
     m.mode = m.base_mode;
     modes.push_back(std::move(m));
@@ -39,7 +48,7 @@ std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& re
   add(true, always);
   if (limit == 0) return modes;
   add(false, always);
-  if (request.vae_tiling != Tiling::automatic || !request.decode) return modes;
+  if (request.vae_tiling != Tiling::automatic || !(request.decode || encodes)) return modes;
   const int64_t smallest = request.vae_tile ? tile : std::min<int64_t>(tile, 16);
   for (int64_t t = tile; t >= smallest; t = t / 2 / unit * unit)
     if (t < side) add(false, t);
@@ -103,7 +112,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
-  if (plan.everything) dry_networks.load({}, {}, plan.resident);
+  if (plan.everything) dry_networks.load({.without = passes[0].unused()}, {}, plan.resident);
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
   const MemoryWatch running(ledger);

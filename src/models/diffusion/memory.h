@@ -10,7 +10,7 @@
 namespace hearth::models::diffusion {
 
 // The modes that a job of these passes allows, by increasing cost; just one if there is no limit (0). UsageError for an invalid tile size.
-std::vector<MemoryPlan> memory_modes(const CodecConfig& codec, const Request& request, std::span<const Pass> passes, int64_t limit);
+std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request, std::span<const Pass> passes, int64_t limit);
 
 // For a limit that none of memory_modes() fits: the first of `modes` that fits if blocks of networks are loaded only while the run is there
 // (weights/blocks.h), with as many blocks in memory as fit, of small components first; if none does, the one that takes the least.

@@ -36,7 +36,7 @@ LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr
       networks_(components_of(checkpoint, members_, request), device, request) {
   if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
   if (request.when_needed || memory_limit_ > 0) {
-    networks_.check(Weights::Reading::names);
+    networks_.check_names();
   } else {
     require_room();
     networks_.load({}, request.progress);
@@ -68,8 +68,8 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
 
 std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }
 
-HostedCodec LatentImageModel::codec_of(const Holding& holding) const {
-  return {members_[0]->codec(holding.of(0)), networks_.device({.role = Role::codec}), networks_.host()};
+HostedCodec LatentImageModel::codec_of(const Holding& holding, std::optional<int64_t> tile) const {
+  return {members_[0]->codec(holding.of(0)), networks_.device({.role = Role::codec}), networks_.host(), tile};
 }
 
 Tensor LatentImageModel::encode(const Tensor& images) {

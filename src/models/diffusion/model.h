@@ -14,6 +14,7 @@ class LatentImageModel final : public ImageModel {
   std::string family() const override { return std::string(facts().family); }
   std::vector<ComponentReport> components() const override { return networks_.reports(); }
   int64_t factor() const override { return facts().codec.factor; }
+  int64_t side_unit() const override { return facts().side_unit(); }
   std::vector<std::string> notes() const override { return facts().notes; }
   std::string scheduler() const override { return std::string(name_of(facts().scheduler.scheduler)); }
 
@@ -28,7 +29,7 @@ class LatentImageModel final : public ImageModel {
   const Facts& facts() const { return members_[0]->facts(); }
   void require_room() const;  // UsageError if the networks together need more memory than is available
   void open_preview(const std::filesystem::path& path);
-  HostedCodec codec_of(const Holding& holding) const;  // the codec must be loaded
+  HostedCodec codec_of(const Holding& holding, std::optional<int64_t> tile = {}) const;  // the codec must be loaded
 
   int64_t memory_limit_;
   Members members_;

@@ -6,6 +6,7 @@
 
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/factors.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::diffusion {
@@ -76,15 +77,21 @@ void Networks::add_preview(const GivenComponent& given, ComponentSpec spec) {
 }
 
 void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
+  std::map<DType, int64_t> values;
   for (const auto& [tensor, info] : c.source->list()) {
+    values[info.dtype] += info.shape.numel();
     const int64_t bytes = int64_t(bytes_of(info.dtype, info.shape.numel()));
     c.bytes += bytes;
     c.largest = std::max(c.largest, bytes);
     c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
   }
   c.types = asked ? *asked : automatic_types(*c.source, *c.device);
-  c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
-  c.report.factors = name_of(c.types.factors);
+  // Of most values, as of most work.
+  const auto most = std::ranges::max_element(values, {}, &std::pair<const DType, int64_t>::second);
+  const bool compact = most != values.end() && is_compact(most->first);
+  const DType factors = compact ? c.types.compact_factors.value_or(c.types.factors) : c.types.factors;
+  c.report.held = c.types.hold && !compact ? std::string(name_of(*c.types.hold)) : "as stored";
+  c.report.factors = name_of(compact ? factors_for({.hold = most->first, .factors = factors, .in_place = true}) : factors);
   c.report.device = c.device->name();
 }
 
@@ -122,14 +129,16 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
 }
 
 bool Networks::is_in(const Component& c, const Which& which) {
-  return c.used && (!which.role || *which.role == c.spec.role) && (!which.member || *which.member == c.member);
+  return c.used && (!which.role || *which.role == c.spec.role) && (!which.member || *which.member == c.member) &&
+         std::ranges::find(which.without, MemberComponent{c.member, c.spec.name}) == which.without.end();
 }
 
 std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   std::vector<Component*> all;
   for (Component& c : components_)
     if (is_in(c, which)) all.push_back(&c);
-  std::ranges::stable_partition(all, [](const Component* c) { return c->spec.role == Role::text_encoder; });
+  const auto encodes = [](const Component* c) { return c->spec.role == Role::text_encoder || c->spec.role == Role::image_encoder; };
+  std::stable_partition(all.begin(), all.end(), encodes);
   return all;
 }
 
@@ -158,16 +167,19 @@ void Networks::release(const Which& which) {
   for (Component* c : in_order(which)) c->network = nullptr;
 }
 
-void Networks::check(Weights::Reading reading, const Residence& resident) {
+void Networks::check_names() {
   const std::lock_guard lock(mutex_);
-  for (Component* c : in_order({})) {
-    const bool later = reading == Weights::Reading::numbers && part_of(resident, c->report.name) < 1;
-    if (!c->network && !later) build(*c, reading, {}, 1);
-  }
+  for (Component* c : in_order({}))
+    if (!c->network) build(*c, Weights::Reading::names, {}, 1);
 }
 
-void Networks::check_numbers_once(const Residence& resident) {
-  std::call_once(numbers_checked_, [&] { check(Weights::Reading::numbers, resident); });
+void Networks::check_numbers_once(const Which& which, const Residence& resident) {
+  const std::lock_guard lock(mutex_);
+  for (Component* c : in_order(which)) {
+    if (part_of(resident, c->report.name) < 1) continue;
+    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {}, 1);
+    c->numbers_checked = true;
+  }
 }
 
 void Networks::require_unchanged() const {
@@ -221,11 +233,11 @@ ComponentReport Networks::report_of(const Component& c) {
   return report;
 }
 
-std::vector<ComponentReport> Networks::reports() const {
+std::vector<ComponentReport> Networks::reports(const Which& which) const {
   const std::lock_guard lock(mutex_);
   std::vector<ComponentReport> reports;
   for (const Component& c : components_)
-    if (c.used && c.spec.role != Role::preview) reports.push_back(report_of(c));
+    if (is_in(c, which) && c.spec.role != Role::preview) reports.push_back(report_of(c));
   return reports;
 }
 

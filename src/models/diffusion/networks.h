@@ -57,10 +57,18 @@ class Loaded {
   std::span<const std::shared_ptr<const void>> networks_;
 };
 
-// Selects components: those of a role, of a member, or all. A run of two checkpoints has two members.
+// A component of a member, by its name.
+struct MemberComponent {
+  size_t member = 0;
+  std::string name;
+  friend bool operator==(const MemberComponent&, const MemberComponent&) = default;
+};
+
+// Selects components: those of a role, of a member, or all; except those that a run does not use. A run of two checkpoints has two members.
 struct Which {
   std::optional<Role> role = {};
   std::optional<size_t> member = {};
+  std::span<const MemberComponent> without = {};
 };
 
 // Thread-safe. A run works with a Holding.
@@ -73,7 +81,7 @@ class Networks {
     std::vector<Role> roles = {};  // of the components to open; empty: all
   };
   // Opens the files and reads their headers; loads nothing. Components are on `device` unless the request names another. Networks are
-  // loaded in this order: the text encoders of all members, then the remaining components of each.
+  // loaded in this order: the text and image encoders of all members, then the remaining components of each.
   Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request);
   // The same files for dry twins of the devices. `ledger` counts the memory of a run on them, and the part of a file that is in memory
   // during loading.
@@ -88,10 +96,10 @@ class Networks {
   // Releases them; a run that holds them keeps them until its end.
   void release(const Which& which);
 
-  // Throws the same WeightError for components that are not loaded, without loading them. `numbers`: checks the data, too, except of
-  // components whose blocks are checked when a run reaches them.
-  void check(Weights::Reading reading, const Residence& resident = {});
-  void check_numbers_once(const Residence& resident);
+  // Throws the same WeightError for components that are not loaded, without loading them. check_numbers_once: for their data, of each
+  // component once, except where blocks are checked when the run reaches them.
+  void check_names();
+  void check_numbers_once(const Which& which, const Residence& resident);
   void require_unchanged() const;  // IoError if a file was modified since it was opened
 
   bool has(Role role) const;
@@ -100,7 +108,7 @@ class Networks {
   Backend& host() const { return device_->host(); }  // of the samplers
   std::string first_name(const Which& which) const;  // of the first of them, as in reports
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // member by member, without the preview decoder
+  std::vector<ComponentReport> reports(const Which& which = {}) const;  // member by member, without the preview decoder
 
  private:
   friend class Holding;
@@ -121,6 +129,7 @@ class Networks {
     double resident = 1;                  // as it was loaded
     std::shared_ptr<KnownTensors> known = std::make_shared<KnownTensors>();
     std::shared_ptr<BlockUse> use = std::make_shared<BlockUse>();
+    bool numbers_checked = false;
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
   void load_locked(const Which& which, const OnProgress& progress, const Residence& resident);
@@ -136,7 +145,6 @@ class Networks {
   std::filesystem::path cache_;
   std::function<void(const std::string&)> warn_;
   MemoryLedger* ledger_ = nullptr;
-  std::once_flag numbers_checked_;
 };
 
 // The networks that one run holds: they stay in memory, whatever other runs of the same model do.

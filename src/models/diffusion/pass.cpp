@@ -6,17 +6,20 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "models/diffusion/references.h"
 #include "models/request.h"
 #include "sampling/compat/run_schedule.h"
 
 namespace hearth::models::diffusion {
 namespace {
 
-void check_side(std::string_view name, int64_t side, int64_t factor) {
+void check_side(std::string_view name, int64_t side, const Facts& facts) {
   constexpr int64_t most = int64_t(1) << 20;  // larger sides would overflow byte counts
-  if (side < factor || side % factor != 0)
-    fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, factor, factor);
-  if (side > most) fail<UsageError>("generate: {} is {}, expected at most {}", name, side, most);
+  const int64_t unit = facts.side_unit();
+  if (side < unit || side % unit != 0)
+    fail<UsageError>("generate: {} is {}, expected a multiple of {} pixels, at least {}", name, side, unit, unit);
+  if (side > facts.most_side.value_or(most))
+    fail<UsageError>("generate: {} is {}, expected at most {}", name, side, facts.most_side.value_or(most));
 }
 
 void check_discarding(const Request& request) {
@@ -27,23 +30,54 @@ void check_discarding(const Request& request) {
   if (!request.sigmas.empty()) fail<UsageError>("schedule: the next-to-last sigma of given sigmas cannot be dropped, expected a schedule");
 }
 
-// The schedule of a run with this many steps.
-sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t steps) {
+// The schedule of a run of p.latents with this many steps.
+sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& task, const Pass& p, int64_t steps) {
   const Request& request = task.request;
-  return sampling::run_schedule(model.facts().scheduler, sampler,
+  const Facts& facts = model.facts();
+  sampling::SchedulerConfig scheduler = facts.scheduler;
+  if (scheduler.dynamic_shift) {  // by the image's own tokens
+    const int64_t tokens = p.latents[1] / facts.patch * (p.latents[2] / facts.patch);
+    scheduler.mu = sampling::mu_of(scheduler.mu_line, double(tokens));
+  }
+  return sampling::run_schedule(scheduler, *p.sampling,
                                 {.compat = request.compat,
                                  .name = request.schedule,
                                  .options = {request.schedule_options.begin(), request.schedule_options.end()},
                                  .sigmas = request.sigmas,
                                  .drops_penultimate = request.discard_penultimate,
                                  .common = task.common_levels,
-                                 .step_tables = model.facts().step_tables},
+                                 .step_tables = facts.step_tables,
+                                 .flow = request.compat == sampling::Compat::a1111 ? facts.flow_in_a1111 : std::nullopt},
                                 steps);
 }
 
 // Whether the negative prompt is evaluated, too.
-bool uses_negative(const LatentModel& model, const Pass& p) {
-  return (!model.facts().embeds_guidance && sampling::uses_guidance(p.guidance)) || p.sampling->needs_unconditional;
+bool uses_negative(const Pass& p) { return sampling::uses_guidance(p.guidance) || p.sampling->needs_unconditional; }
+
+// The scale of classifier-free guidance of a network to which the requested scale is not a factor, after the reference's pipelines of such
+// networks: it requires a negative prompt, which may be empty.
+double true_scale(const Facts& facts, const Request& request, bool any_scale) {
+  if (facts.true_guidance.empty()) return 1;
+  const double scale = option_of<double>(request.options, facts.true_guidance).value_or(1);
+  if (scale > 1 && !any_scale && !request.negative_prompt)
+    fail<UsageError>("generate: {} is {} without a negative prompt, expected --negative-prompt, which may be empty",
+                     flag_of(facts.true_guidance), scale);
+  return scale;
+}
+
+// Takes the scale that is an input of the network out of the pass's guidance, or warns of one without an effect.
+void divide_guidance(const Facts& facts, Pass& p) {
+  Request& request = p.task.request;
+  if (facts.scale_use == ScaleUse::none && request.guidance.value_or(1) != 1)
+    p.warnings.push_back(fmt::format("this model has no use for a guidance scale: {} is ignored", *request.guidance));
+  request.guidance = p.guidance.scale;
+  if (facts.scale_use == ScaleUse::factor) return;
+  p.embedded_guidance = p.guidance.scale;
+  p.guidance.scale = true_scale(facts, request, p.guidance.any_scale);
+  if (p.guidance.scale <= 1 && !p.guidance.any_scale && !facts.true_guidance.empty() && !request.guidance_method.empty() &&
+      request.guidance_method != "cfg")
+    p.warnings.push_back(
+        fmt::format("guidance '{}' has no effect: it requires {} above 1", request.guidance_method, flag_of(facts.true_guidance)));
 }
 
 const Option* find_option(const LatentModel& model, std::string_view name) {
@@ -86,7 +120,7 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner does not support stopping and resuming");
   refiner.check_guidance(p.guidance);
   Stage stage;
-  stage.steps_to_take = schedule_of(refiner, task, *p.sampling, p.edit.part.steps).levels;
+  stage.steps_to_take = schedule_of(refiner, task, p, p.edit.part.steps).levels;
   const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
     const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
     const auto T = double(scheduler.num_train_timesteps), cutoff = std::nearbyint(T - start * T);
@@ -100,10 +134,21 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   p.stages[0].end = steps_before(p.stages[0].steps_to_take, model.facts().scheduler);
   stage.begin = steps_before(stage.steps_to_take, refiner.facts().scheduler);
   ResolvedImage of_refiner = p;  // its options are not the model's
-  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), uses_negative(refiner, p), host, of_refiner);
+  stage.prompts = refiner.read_prompts(for_refiner(task, refiner), uses_negative(p), host, of_refiner);
   p.warnings = std::move(of_refiner.warnings), p.chunks = of_refiner.chunks;
   p.refiner_start = start;
   return stage;
+}
+
+void take_references(const Facts& facts, Pass& p) {
+  std::vector<Pixels>& images = p.task.references;
+  if (images.empty()) return;
+  if (facts.reference_images == ReferenceImages::none)
+    fail<UsageError>("generate: this model does not look at reference images, expected none");
+  if (facts.reference_images == ReferenceImages::as_prompt) return;
+  if (!facts.codec.encodes)
+    fail<UsageError>("generate: a reference image is given, but the autoencoder is a decoder only, expected one with an encoder");
+  images = fitted_references(std::move(images), facts.side_unit());
 }
 
 // The request with every default filled in.
@@ -125,11 +170,19 @@ Request filled_in(const Pass& p) {
   r.sampler_options = texts(p.sampling->options, p.sampler_options);
   r.seed = p.task.seed, r.variation.seed = p.task.variation_seed;
   r.edit.strength = p.strength;
-  r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset();
+  r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset(), r.edit.control_image.reset();
+  for (Reference& reference : r.references) reference.image = {};
   return r;
 }
 
 }  // namespace
+
+std::vector<MemberComponent> Pass::unused() const {
+  std::vector<MemberComponent> all;
+  for (size_t m = 0; m < stages.size(); ++m)
+    for (std::string& name : stages[m].prompts->unused()) all.push_back({m, std::move(name)});
+  return all;
+}
 
 sampling::NoiseRequest Pass::draws() const {
   const Request& r = task.request;
@@ -163,11 +216,12 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   check_options(members, request.options);
   p.options = request.options;
   if (request.discard_penultimate) check_discarding(request);
-  p.guidance = guidance_of(request);
+  p.guidance = guidance_of(request, facts.guidance);
   p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
   if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
   else if (request.edit.image_guidance)
     fail<UsageError>("generate: image guidance is supported only by instruction editing models, expected none");
+  divide_guidance(facts, p);
   p.guidance = sampling::resolve(p.guidance);
   model.check_guidance(p.guidance);
   if (!facts.native && !(request.width && request.height))
@@ -175,10 +229,12 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.height = request.height ? *request.height : (*facts.native)[0];
   p.width = request.width ? *request.width : (*facts.native)[1];
   const int64_t factor = facts.codec.factor;
-  check_side("width", p.width, factor);
-  check_side("height", p.height, factor);
-  if (!facts.codec.encodes && !task.edit.images.empty())
-    fail<UsageError>("generate: the run starts from an image, but the autoencoder is a decoder only, expected one with an encoder");
+  check_side("width", p.width, facts);
+  check_side("height", p.height, facts);
+  if (!facts.codec.encodes && (!task.edit.images.empty() || task.edit.control))
+    fail<UsageError>("generate: the run {}, but the autoencoder is a decoder only, expected one with an encoder",
+                     task.edit.control ? "has a control image" : "starts from an image");
+  take_references(facts, p);
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
@@ -190,7 +246,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.strength = p.edit.strength;
   p.stages.resize(1);
   sampling::Schedule& schedule = p.stages[0].steps_to_take;
-  const sampling::RunSchedule whole = schedule_of(model, task, *p.sampling, p.edit.part.steps);
+  const sampling::RunSchedule whole = schedule_of(model, task, p, p.edit.part.steps);
   p.schedule = whole.name;
   schedule = begun_on_the_way(p.edit, task, *p.sampling, whole.levels);
   p.sampler_options = sampling::parse_options(fmt::format("sampler '{}'", p.sampler), p.sampling->options, request.sampler_options);
@@ -209,7 +265,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
         fmt::format("{} clips every estimate to ±{}, as in the reference, because the scheduler config does not set \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
-  p.stages[0].prompts = model.read_prompts(task, uses_negative(model, p), host, p);
+  p.stages[0].prompts = model.read_prompts(task, uses_negative(p), host, p);
   if (members.size() > 1) p.stages.push_back(refining(members, task, p, host));
   else if (request.refiner_start) fail<UsageError>("generate: a refiner's start without a refiner, expected both");
   p.request = filled_in(p);

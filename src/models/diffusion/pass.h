@@ -32,7 +32,8 @@ struct Pass : ResolvedImage {
   sampling::Unconditional unconditional() const {
     return sampling->needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused;
   }
-  sampling::NoiseRequest draws() const;  // the noise request of this run
+  sampling::NoiseRequest draws() const;         // the noise request of this run
+  std::vector<MemberComponent> unused() const;  // components that the run does not use
 };
 
 // UsageError, UnsupportedError: as ImageModel::prepare.

@@ -5,7 +5,6 @@
 
 #include "core/on_host.h"
 #include "media/editing/resample.h"
-#include "ops/pointwise.h"
 #include "sampling/noise/noise_sources.h"
 #include "sampling/steps/linear_system.h"
 
@@ -52,7 +51,7 @@ LatentColors fit(const std::vector<float>& z, const std::vector<float>& wanted, 
 
 }  // namespace
 
-LatentColors fit_colors(const Codec& codec, Backend& host) {
+LatentColors fit_colors(const HostedCodec& codec, Backend& host) {
   const int64_t C = codec.config.latent_channels, f = codec.config.factor;
   const Pixels image = unless_dry(host, Pixels(), [&] { return resize(pattern(host), f * side, f * side, Filter::bilinear); });
   const Tensor pixels = written_on_host(host, {1, f * side, f * side, 3}, DType::f32, [&](Tensor& y) {
@@ -77,11 +76,10 @@ Pixels preview_of(const Tensor& x0, const LatentColors& colors, int64_t factor) 
   return resize(small, factor * w, factor * h, Filter::bilinear);
 }
 
-PreviewDecoder::PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config)
-    : decoder(w / "decoder", config), scaling_factor(config.scaling_factor) {}
+PreviewDecoder::PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& c) : config(c), decoder(w / "decoder", c) {}
 
 Tensor PreviewDecoder::operator()(const Tensor& x0) const {
-  const Tensor image = decoder(scaling_factor == 1 ? x0 : ops::linear_combination({x0}, {1 / scaling_factor}));
+  const Tensor image = decoder(parts::raw_latents(x0, config));
   return image.view({image.size(1), image.size(2), image.size(3)});
 }
 

@@ -15,7 +15,7 @@ struct LatentColors {
 
 // Fits the function by least squares, from the latents that this autoencoder encodes of an image, 24 × 24 of them, to the means of the
 // pixels that each of them covers. The image consists of patches of all colors with finer ones on them.
-LatentColors fit_colors(const Codec& codec, Backend& host);
+LatentColors fit_colors(const HostedCodec& codec, Backend& host);
 
 // x0 [1, h, w, C] → an image of `factor` times its size, interpolated bilinearly.
 Pixels preview_of(const Tensor& x0, const LatentColors& colors, int64_t factor);
@@ -25,8 +25,8 @@ struct PreviewDecoder {
   PreviewDecoder(const Scope& w, const parts::AutoencoderTinyConfig& config);
   Tensor operator()(const Tensor& x0) const;
 
+  parts::AutoencoderTinyConfig config;
   parts::TinyDecoder decoder;
-  float scaling_factor;
 };
 
 // Its index among a model's networks, after those of the model itself.

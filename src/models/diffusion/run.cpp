@@ -7,6 +7,7 @@
 #include "core/observe.h"
 #include "core/on_host.h"
 #include "models/diffusion/preview.h"
+#include "models/diffusion/references.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::models::diffusion {
@@ -44,14 +45,17 @@ struct Run {
   const OnProgress& progress;
   const ImageTask& task = p.task;
   const Request& request = task.request;
+  const std::vector<MemberComponent> unused = p.unused();
   ImageResult result = {};
 
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
   EncodedImage origin = {};                              // the image that the run starts from
+  std::vector<Tensor> references = {};                   // latents of reference images, on the denoiser's device
   LatentColors colors = {};                              // of previews without a preview decoder
 
   void encode();
-  void encode_image();
+  void encode_image_prompt();
+  void encode_images();
   void fill_masked();
   void sample();
   void decode();
@@ -60,14 +64,16 @@ struct Run {
     check_canceled();
     if (progress) progress({.phase = phase, .done = done, .total = total});
   }
-  void need(const Which& which) {
+  void need(Which which) {
+    which.without = unused;
     if (networks.has(which)) return;
     const auto begin = Clock::now();
-    networks.load(plan.everything ? Which() : which, progress);
+    networks.load(plan.everything ? Which{.without = unused} : which, progress);
     result.load_seconds += seconds_since(begin);
   }
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }
-  HostedCodec codec() const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host}; }
+  HostedCodec codec(std::optional<int64_t> tile) const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host, tile}; }
+  bool has_references(ReferenceImages kind) const { return !task.references.empty() && members[0]->facts().reference_images == kind; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
@@ -92,18 +98,41 @@ void Run::encode() {
     }
   }
   result.encode_seconds = seconds_since(start);
-  report("encode", 1, 1);
   if (plan.release) networks.release({.role = Role::text_encoder});
+  if (has_references(ReferenceImages::as_prompt)) encode_image_prompt();
+  report("encode", 1, 1);
+}
+
+// The prompt's conditionings with those of the reference images.
+void Run::encode_image_prompt() {
+  const Which encoders{.role = Role::image_encoder, .member = 0};
+  need(encoders);
+  const auto start = Clock::now();
+  EncodedPrompt& prompt = prompts[0][0];
+  prompt = members[0]->with_references(networks.of(0), task, std::move(prompt), host);
+  for (const EncodedCondition& condition : prompt.conditions)
+    for (const EncodedEntry& entry : condition.entries)
+      for (const auto& [name, x] : entry.given.tensors) require_finite(x, networks.networks().first_name(encoders), "its " + name, result);
+  result.encode_seconds += seconds_since(start);
+  if (plan.release) networks.release(encoders);
 }
 
 // The autoencoder's work before the run: images [H, W, 3] → latents [B, h, w, C], and the colors of latents for previews.
-void Run::encode_image() {
+void Run::encode_images() {
   need(codec_alone);
   const auto start = Clock::now();
-  if (task.edit.starts()) origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(), host);
+  if (task.edit.encodes())
+    origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
-  if (shows_colors()) colors = fit_colors(codec(), host);
+  if (has_references(ReferenceImages::as_latents)) {
+    references = encode_references(task.references, codec(plan.tile), host);
+    for (Tensor& latents : references) {
+      require_finite(latents, "vae", "the latents of a reference image", result);
+      latents = latents.to(device_of({.role = Role::denoiser, .member = 0}));
+    }
+  }
+  if (shows_colors()) colors = fit_colors(codec({}), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -150,7 +179,12 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       return [&, beside](const Tensor& y, const Conditioning& given, int64_t perturbed) {
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(loaded, y, timestep,
-                             {.given = given, .beside = repeated_beside, .guidance = &p.guidance, .perturbed = perturbed});
+                             {.given = given,
+                              .beside = repeated_beside,
+                              .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
+                              .guidance = &p.guidance,
+                              .perturbed = perturbed,
+                              .embedded_guidance = p.embedded_guidance});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
@@ -183,10 +217,8 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       throw Stopped();
     }
   };
-  sampling::Guidance asked = p.guidance;
-  if (model.facts().embeds_guidance) asked.scale = 1;  // the network receives it as input
   sampling::Denoiser denoise =
-      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, asked, p.unconditional(), memory);
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, p.guidance, p.unconditional(), memory);
   sampling::AfterCall after_call;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
@@ -265,7 +297,7 @@ void Run::decode() {
   const auto start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one, because decoding takes the most memory and images are independent
     const Tensor latents = result.latents.slice(0, b, b + 1);
-    const Tensor image = plan.tile ? codec().decode_in_tiles(latents, *plan.tile) : codec().decode(latents);
+    const Tensor image = codec(plan.tile).decode(latents);
     require_finite(image, "vae", fmt::format("image {} of {}", b + 1, B), result);
     result.images.push_back(image.view({image.size(1), image.size(2), image.size(3)}));
     report("decode", b + 1, B);
@@ -284,7 +316,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.starts() || r.shows_colors()) r.encode_image();
+  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.shows_colors()) r.encode_images();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

@@ -20,20 +20,20 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: scale is {}, expected 1 to 64", hires.scale);
   if (hires.steps < 0) fail<UsageError>("hires: steps is {}, expected at least 1, or 0 for as many as in the first pass", hires.steps);
   if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass cannot be combined with a mask");
-  if (model.beside == Beside::image || model.beside == Beside::mask_and_image)
+  if (model.beside == Beside::image || model.beside == Beside::mask_and_image || model.beside == Beside::image_and_mask)
     fail<UnsupportedError>("hires: a second pass cannot be combined with a model that has an input image");
   if (task.noise) fail<UnsupportedError>("hires: given noise is supported only for a single pass, expected a seed");
   if (!asked.sigmas.empty()) fail<UnsupportedError>("hires: given sigmas are supported only for a single pass, expected a schedule");
   if (asked.stop_after > 0) fail<UnsupportedError>("hires: two passes do not support stopping and resuming");
-  const int64_t factor = model.codec.factor;
-  const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / factor * factor; };
+  const int64_t factor = model.codec.factor, unit = model.side_unit();
+  const auto side = [&](int64_t of_first) { return int64_t(double(of_first) * hires.scale) / unit * unit; };
   const int64_t width = side(first.width), height = side(first.height);
   ImageTask second = task;
   second.request.hires.reset();
   second.request.width = width, second.request.height = height;
   if (hires.steps > 0) second.request.steps = hires.steps;
   second.steps_before = asked.steps;
-  second.edit = {.strength = hires.strength, .all_steps = true, .depth = task.edit.depth};
+  second.edit = {.strength = hires.strength, .all_steps = true, .depth = task.edit.depth, .control = task.edit.control};
   if (find_upscaler(hires.upscaler).of_latents)
     second.edit.latents = Tensor::empty(host, {asked.batch_size, height / factor, width / factor, first.latents[3]});
   else second.edit.images.assign(size_t(asked.batch_size), {.width = width, .height = height, .rgb = {}});

@@ -58,7 +58,7 @@ class NeighboringRows : public parts::ScaledSource {
 BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   const DecoderCase c(__FILE__, "llama3", device, read_config);
   // Divisors instead of the scaling that they come from, as the converter writes them.
-  const parts::RotaryConfig scaled = read_config(c.config()).rotary;
+  const parts::RotaryConfig scaled = read_config(c.config()).rotaries[0];
   parts::RotaryConfig plain = scaled;
   plain.kind = parts::RotaryConfig::Kind::plain;
   const std::vector<float> before = plain.frequencies(1), after = scaled.frequencies(1);
@@ -68,7 +68,7 @@ BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   json["rope_divisors"] = divisors;
   json["rope_pairs"] = "neighbors";
   const parts::DecoderConfig config = read_config(Config::parse(json.dump(), "config.json"));
-  Weights weights(std::make_shared<NeighboringRows>(config.head), device, {.types = {.in_place = true}});
+  Weights weights(std::make_shared<NeighboringRows>(c.config_json["head_dim"]), device, {.types = {.in_place = true}});
   const parts::Decoder net(Scope(weights), config);
   EXPECT_CLOSE(DecoderCase::logits(net, c.ids), c.golden.values("logits"), 4e-6);
 }

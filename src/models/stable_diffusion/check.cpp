@@ -29,7 +29,7 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const Family& fa
 std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& checkpoint, const Family& family) {
   std::vector<std::unique_ptr<PromptReader>> readers;
   for (const TowerNames& names : family.towers) {
-    StableDiffusionConfig::Tower tower = tower_of(checkpoint, names);
+    clip::Tower tower = clip::tower_of(checkpoint, names);
     readers.push_back(std::make_unique<clip::ClipPromptReader>(std::move(tower.tokenizer), std::string(names.encoder),
                                                                std::string(names.embedding), tower.config.width));
   }

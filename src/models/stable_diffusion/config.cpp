@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/error.h"
-#include "models/clip/files.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
@@ -53,15 +52,6 @@ sampling::SchedulerConfig scheduler_as_it_is(const Checkpoint& checkpoint) {
   return sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
 }
 
-void check_tower(const StableDiffusionConfig::Tower& t, const std::string& where) {
-  if (t.tokenizer.max_id() >= t.config.vocabulary)
-    fail<WeightError>("{}: the tokenizer's largest id is {}, expected less than the text encoder's {} embedding rows", where,
-                      t.tokenizer.max_id(), t.config.vocabulary);
-  if (t.tokenizer.model_max_length() > t.config.positions)
-    fail<WeightError>("{}: the tokenizer outputs {} ids per prompt (model_max_length), the text encoder accepts {}", where,
-                      t.tokenizer.model_max_length(), t.config.positions);
-}
-
 // The UNet's inputs besides its context must be those that the family provides.
 void check_added(const StableDiffusionConfig& c, const std::string& where) {
   if (!c.family->sizes) {
@@ -92,7 +82,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
   if (!config.vae.codec.encodes) config.notes.push_back("the autoencoder is a decoder only: runs cannot start from an image");
   const sampling::SchedulerConfig scheduler = scheduler_as_it_is(checkpoint);
   config.scheduler = scheduler_of(checkpoint, family);
-  for (const TowerNames& names : family.towers) config.towers.push_back(tower_of(checkpoint, names));
+  for (const TowerNames& names : family.towers) config.towers.push_back(clip::tower_of(checkpoint, names));
   if (config.native)
     for (int64_t& side : *config.native) side *= config.vae.codec.factor;
   if (auto* kl = std::get_if<parts::AutoencoderKlConfig>(&config.vae.network)) {
@@ -100,12 +90,15 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
       kl->latents_mean.clear(), kl->latents_std.clear();
       config.notes.push_back("the autoencoder's latents_mean and latents_std are not applied, as in the reference pipeline");
     }
-    if (kl->shift_factor != 0) {
-      config.notes.push_back(
-          fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", kl->shift_factor));
-      kl->shift_factor = 0;
-    }
   }
+  std::visit(
+      [&config](auto& vae) {
+        if (vae.shift_factor == 0) return;
+        config.notes.push_back(
+            fmt::format("the autoencoder's shift_factor {} is not applied, as in the reference pipeline", vae.shift_factor));
+        vae.shift_factor = config.vae.shift_factor = 0;
+      },
+      config.vae.network);
   if (scheduler.steps_offset != config.scheduler.steps_offset)
     config.notes.push_back(fmt::format("the scheduler's steps_offset is {} instead of {}, as in the reference pipeline",
                                        config.scheduler.steps_offset, scheduler.steps_offset));
@@ -115,7 +108,7 @@ StableDiffusionConfig StableDiffusionConfig::from(const Checkpoint& checkpoint, 
 }
 
 void StableDiffusionConfig::check(const std::string& where) const {
-  for (const Tower& tower : towers) check_tower(tower, where);
+  for (const clip::Tower& tower : towers) clip::check_tower(tower, where);
   if (unet.context != 0 && unet.context != states_width())
     fail<WeightError>("{}: the UNet attends to states of width {} (cross_attention_dim), expected the text encoder's {}", where,
                       unet.context, states_width());
@@ -137,17 +130,9 @@ sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Famil
   return scheduler.in_stable_diffusion(pipeline == "StableDiffusionInpaintPipeline");
 }
 
-StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names) {
-  const bool fast = checkpoint.component(names.tokenizer).class_name == "CLIPTokenizerFast";
-  return {.names = names,
-          .tokenizer =
-              text::ClipTokenizer::parse(clip::clip_files(checkpoint, names.tokenizer), fast ? text::Cleaning::fast : text::Cleaning::ftfy),
-          .config = parts::ClipTextConfig::from(checkpoint.config(names.encoder), checkpoint.component(names.encoder).class_name)};
-}
-
 int64_t StableDiffusionConfig::states_width() const {
   int64_t width = 0;
-  for (const Tower& tower : towers) width += tower.config.width;
+  for (const clip::Tower& tower : towers) width += tower.config.width;
   return width;
 }
 

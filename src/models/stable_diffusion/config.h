@@ -8,23 +8,15 @@
 
 #include "models/diffusion/autoencoder.h"
 #include "models/stable_diffusion/family.h"
-#include "parts/clip/config.h"
 #include "parts/unet/config.h"
 #include "sampling/compat/scheduler_config.h"
-#include "text/clip/clip_tokenizer.h"
 #include "weights/checkpoint.h"
 
 namespace hearth::models::stable_diffusion {
 
 struct StableDiffusionConfig {
-  struct Tower {
-    TowerNames names;
-    text::ClipTokenizer tokenizer;
-    parts::ClipTextConfig config;
-  };
-
   const Family* family = nullptr;
-  std::vector<Tower> towers;
+  std::vector<clip::Tower> towers;
   parts::UnetConfig unet;
   diffusion::AutoencoderConfig vae;
   sampling::SchedulerConfig scheduler;           // as changed by the reference pipeline on loading
@@ -44,8 +36,6 @@ struct StableDiffusionConfig {
   int64_t states_width() const;      // of all towers together
   diffusion::Beside beside() const;  // the UNet's inputs besides the latents, determined by its number of input channels
 };
-
-StableDiffusionConfig::Tower tower_of(const Checkpoint& checkpoint, const TowerNames& names);
 
 // The scheduler config as changed by the reference's pipeline of the checkpoint's class. For ImageFamily::scheduler.
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Family& family);

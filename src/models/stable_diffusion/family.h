@@ -7,18 +7,13 @@
 #include <vector>
 
 #include "core/files/config.h"
+#include "models/clip/towers.h"
 #include "models/diffusion/latent_model.h"
 #include "text/prompt/prompt.h"
 
 namespace hearth::models::stable_diffusion {
 
-// A text encoder and its tokenizer, by their names in model_index.json.
-struct TowerNames {
-  std::string_view encoder, tokenizer;
-  std::string_view class_name;  // "CLIPTextModel"
-  std::string_view embedding;   // name of its vectors in a textual-inversion file: "clip_l"
-  bool open_clip = false;       // not OpenAI's: A1111 applies no clip skip to it
-};
+using clip::TowerNames;
 
 struct StableDiffusionConfig;
 

@@ -25,7 +25,7 @@ parts::UnetConfig::Blocks perturbed_blocks(const sampling::Guidance& g) { return
 
 StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& family)
     : config_(StableDiffusionConfig::from(checkpoint, family)) {
-  for (const StableDiffusionConfig::Tower& tower : config_.towers)
+  for (const clip::Tower& tower : config_.towers)
     text_encoders_.push_back(components_.add<parts::ClipTextModel>(
         std::string(tower.names.encoder), Role::text_encoder,
         [config = tower.config](const Scope& w) { return parts::ClipTextModel(w, config); }, idle_tensors(family, tower.config)));
@@ -40,7 +40,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
             .notes = config_.notes,
             .beside = config_.beside(),
             .image_beside_is_scaled = config_.input_image_is_scaled,
-            .embeds_guidance = config_.unet.guidance != 0,
+            .scale_use = config_.unet.guidance != 0 ? diffusion::ScaleUse::input : diffusion::ScaleUse::factor,
             .strengths = family.strengths,
             .reference_strengths = family.reference_strengths,
             .step_tables = family.step_tables};
@@ -56,7 +56,7 @@ void StableDiffusion::check_guidance(const sampling::Guidance& g) const {
 
 std::unique_ptr<diffusion::ReadPrompts> StableDiffusion::read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                                       ResolvedImage& resolved) const {
-  return std::make_unique<TowerPrompts>(config_, text_encoders_, task, use_negative, host, resolved);
+  return std::make_unique<UnetPrompts>(config_, text_encoders_, task, use_negative, host, resolved);
 }
 
 Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {

@@ -1,6 +1,7 @@
 #include "parts/autoencoder_kl/autoencoder_kl.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/on_host.h"
 
@@ -44,6 +45,48 @@ void blend(const Tensor& a, Tensor& b, int axis, int64_t extent) {
 }
 
 Tensor channels(const Tensor& x, int64_t begin, int64_t end) { return ops::contiguous(x.slice(3, begin, end)); }
+
+// Sizes of a tiled run: tiles with sides of `side` start every `step` of the input; of each output `kept` remains, whose first `extent` is
+// blended with the tile before. Rests of less than `least` have no output.
+struct Tiles {
+  int64_t side, step, least, kept, extent;
+};
+
+Tensor in_tiles(const Tensor& x, const Tiles& t, const std::function<Tensor(const Tensor&)>& network) {
+  const int64_t H = x.size(1), W = x.size(2);
+  Backend& host = x.backend().host();
+  std::vector<Tensor> above, rows;
+  for (int64_t i = 0; H - i >= t.least; i += t.step) {
+    std::vector<Tensor> tiles, parts;
+    for (int64_t j = 0; W - j >= t.least; j += t.step) {
+      Tensor y = network(ops::contiguous(x.slice(1, i, std::min(H, i + t.side)).slice(2, j, std::min(W, j + t.side)))).to(host);
+      unless_dry(host, [&] {
+        if (!above.empty()) blend(above[tiles.size()], y, 1, t.extent);
+        if (!tiles.empty()) blend(tiles.back(), y, 2, t.extent);
+      });
+      parts.push_back(y.slice(1, 0, std::min(t.kept, y.size(1))).slice(2, 0, std::min(t.kept, y.size(2))));
+      tiles.push_back(std::move(y));
+    }
+    rows.push_back(ops::concat(parts, 2));
+    above = std::move(tiles);
+  }
+  return ops::concat(rows, 1);
+}
+
+// mean and logvar [B, ⌊H/f⌋, ⌊W/f⌋, 2·latent_channels]
+Tensor moments_of(const AutoencoderKl& vae, const Tensor& image) {
+  const auto [B, H, W, C] = image.dims<4>();
+  const AutoencoderKlConfig& c = vae.config;
+  if (C != c.in_channels) fail<ShapeError>("vae: image {} has {} channels, expected {}", image.shape(), C, c.in_channels);
+  if (H < c.factor() || W < c.factor())
+    fail<ShapeError>("vae: image {} is too small, expected sides of at least {}", image.shape(), c.factor());
+  Tensor moments = (*vae.encoder)(image);
+  if (vae.quant_conv) moments = (*vae.quant_conv)(moments);
+  tap("quant_conv", moments);
+  return moments;
+}
+
+Posterior posterior_of(const Tensor& moments, int64_t C) { return {channels(moments, 0, C), channels(moments, C, 2 * C)}; }
 
 }  // namespace
 
@@ -141,15 +184,14 @@ AutoencoderKl::AutoencoderKl(const Scope& w, const AutoencoderKlConfig& c)
   if (c.post_quant_conv) post_quant_conv.emplace(w / "post_quant_conv", c.latent_channels, c.latent_channels, 1);
 }
 
-Posterior AutoencoderKl::encode(const Tensor& image) const {
-  const auto [B, H, W, C] = image.dims<4>();
-  if (C != config.in_channels) fail<ShapeError>("vae: image {} has {} channels, expected {}", image.shape(), C, config.in_channels);
-  if (H < config.factor() || W < config.factor())
-    fail<ShapeError>("vae: image {} is too small, expected sides of at least {}", image.shape(), config.factor());
-  Tensor moments = (*encoder)(image);
-  if (quant_conv) moments = (*quant_conv)(moments);
-  tap("quant_conv", moments);
-  return {channels(moments, 0, config.latent_channels), channels(moments, config.latent_channels, 2 * config.latent_channels)};
+Posterior AutoencoderKl::encode(const Tensor& image) const { return posterior_of(moments_of(*this, image), config.latent_channels); }
+
+Posterior AutoencoderKl::encode_in_tiles(const Tensor& image, int64_t tile) const {
+  check_tile(tile, 4);
+  const int64_t f = config.factor(), side = tile * f, step = tile / 4 * 3;
+  if (image.size(1) <= side && image.size(2) <= side) return encode(image);
+  const Tiles tiles{.side = side, .step = f * step, .least = f, .kept = step, .extent = tile / 4};
+  return posterior_of(in_tiles(image, tiles, [this](const Tensor& part) { return moments_of(*this, part); }), config.latent_channels);
 }
 
 Tensor AutoencoderKl::to_model(const RawLatents& latents) const {
@@ -181,27 +223,12 @@ Tensor AutoencoderKl::decode(const Tensor& latents) const {
 int64_t default_tile(const AutoencoderKlConfig& config) { return std::max<int64_t>(4, config.sample_size / config.factor() / 4 * 4); }
 
 Tensor AutoencoderKl::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 4 || tile % 4) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 4", tile);
+  check_tile(tile, 4);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
-  const int64_t step = tile / 4 * 3, extent = tile / 4 * config.factor(), kept = step * config.factor();
-  Backend& host = latents.backend().host();
-  std::vector<Tensor> above, rows;
-  for (int64_t i = 0; i < H; i += step) {
-    std::vector<Tensor> tiles, parts;
-    for (int64_t j = 0; j < W; j += step) {
-      Tensor t = decode(ops::contiguous(latents.slice(1, i, std::min(H, i + tile)).slice(2, j, std::min(W, j + tile)))).to(host);
-      unless_dry(host, [&] {
-        if (!above.empty()) blend(above[tiles.size()], t, 1, extent);
-        if (!tiles.empty()) blend(tiles.back(), t, 2, extent);
-      });
-      parts.push_back(t.slice(1, 0, std::min(kept, t.size(1))).slice(2, 0, std::min(kept, t.size(2))));
-      tiles.push_back(std::move(t));
-    }
-    rows.push_back(ops::concat(parts, 2));
-    above = std::move(tiles);
-  }
-  return ops::concat(rows, 1);
+  const int64_t f = config.factor(), step = tile / 4 * 3;
+  const Tiles tiles{.side = tile, .step = step, .least = 1, .kept = f * step, .extent = f * tile / 4};
+  return in_tiles(latents, tiles, [this](const Tensor& part) { return decode(part); });
 }
 
 }  // namespace hearth::parts

@@ -77,6 +77,9 @@ struct AutoencoderKl {
 
   // Image [B, H, W, in_channels] in −1 … 1, sides of at least config.factor() → posterior [B, ⌊H/f⌋, ⌊W/f⌋, latent_channels].
   Posterior encode(const Tensor& image) const;
+  // The same in tiles of decode_in_tiles()'s size, as in the reference's tiled encoding: mean and logvar of tiles are blended. An image
+  // that fits into one tile has encode()'s posterior. UsageError unless tile is a multiple of 4.
+  Posterior encode_in_tiles(const Tensor& image, int64_t tile) const;
   // (z − shift) · scaling, or (z − mean) · scaling / std: the diffusion model's latents.
   Tensor to_model(const RawLatents& latents) const;
   RawLatents from_model(const Tensor& latents) const;  // the inverse

@@ -3,6 +3,7 @@
 #include <set>
 #include <type_traits>
 
+#include "parts/autoencoder_kl/files.h"
 #include "parts/golden_case_test.h"
 
 namespace hearth::parts {
@@ -49,6 +50,7 @@ void check(Backend& device, const char* name, double limit) {
 
 BACKEND_TEST(Vae, matches_reference_sd1) { check(device, "sd1", 3e-6); }                           // observed 1.7e-7 reference, 7.3e-7 cpu
 BACKEND_TEST(Vae, matches_reference_with_shift_and_odd_sides) { check(device, "shifted", 2e-6); }  // observed 2.1e-7 reference, 5.5e-7 cpu
+BACKEND_TEST(Vae, matches_reference_with_sixteen_channels) { check(device, "sixteen", 4e-6); }     // observed 3.3e-7 reference, 1.2e-6 cpu
 BACKEND_TEST(Vae, matches_reference_with_one_level_and_no_attention) {
   check(device, "flat", 1.5e-6);
 }  // observed 1.0e-7 reference, 3.2e-7 cpu
@@ -71,6 +73,31 @@ BACKEND_TEST(Vae, tiles_are_the_reference_s) {
   }
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 6), UsageError);
   EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), 0), UsageError);
+}
+
+// With quant convolutions, and as in Stable Diffusion 3 and FLUX.1.
+BACKEND_TEST(Vae, tiles_of_the_encoder_are_the_reference_s) {
+  for (const char* file : {"tiled_encode", "tiled_sixteen"}) {
+    SCOPED_TRACE(file);
+    const VaeCase c(file, device);
+    const AutoencoderKlConfig config = AutoencoderKlConfig::from(c.config());
+    Weights w = c.weights();
+    const AutoencoderKl vae(Scope(w), config);
+    for (const std::string name : {"grid", "row", "whole"}) {
+      const std::vector<int64_t> size = c.fact(name);
+      const Tensor image = c.input(name, {size[0], size[1], size[2], 3});
+      const Posterior tiled = vae.encode_in_tiles(image, 8);
+      EXPECT_CLOSE(tiled.mean, c.golden.values(name + ".mean"), 3e-6);              // observed 1.4e-7 reference, 5.1e-7 cpu
+      EXPECT_CLOSE(tiled.deviation(), c.golden.values(name + ".deviation"), 1e-6);  // observed 5.3e-8 reference, 1.6e-7 cpu
+      const double seams = test::relative_error(vae.encode(image).mean.to_vector(), c.golden.values(name + ".mean"));
+      if (name == "whole") EXPECT_LE(seams, 5e-6);
+      else EXPECT_GT(seams, 1e-2);
+    }
+    EXPECT_THROW(vae.encode_in_tiles(Tensor::zeros(device, {1, 64, 64, 3}), 6), UsageError);
+    if (file == std::string("tiled_sixteen"))
+      EXPECT_CLOSE(vae.decode_in_tiles(c.input("latent", {1, 9, 10, 16}), 8), c.golden.values("latent.decoded"),
+                   3e-6);  // observed 1.2e-7 reference, 4.5e-7 cpu
+  }
 }
 
 // Changing each key alone gives the result of the reference.
@@ -107,6 +134,35 @@ TEST(VaeConfig, published_config_asks_for_exactly_the_published_tensors) {
                   const Posterior posterior = vae.encode(Tensor::empty(plan, {1, 64, 64, 3}));
                   EXPECT_EQ(vae.decode(vae.to_model(posterior.mode())).shape(), (Shape{1, 64, 64, 3}));
                 });
+}
+
+// FLUX.1 and Stable Diffusion 3, and each of their tensors in Black Forest Labs' ae.safetensors.
+TEST(VaeConfig, published_config_with_sixteen_channels_asks_for_exactly_the_published_tensors) {
+  const Structure s(__FILE__, "flux");
+  const AutoencoderKlConfig c = AutoencoderKlConfig::from(s.config());
+  EXPECT_EQ(c.latent_channels, 16);
+  EXPECT_EQ(c.shift_factor, 0.1159f);
+  s.expect_same([&](const Scope& w) { return AutoencoderKl(w, c); },
+                [](const AutoencoderKl& vae, Backend& plan) {
+                  const Posterior posterior = vae.encode(Tensor::empty(plan, {1, 64, 64, 3}));
+                  EXPECT_EQ(vae.decode(vae.to_model(posterior.mode())).shape(), (Shape{1, 64, 64, 3}));
+                });
+  const auto list = [](const nlohmann::json& tensors) {
+    TensorList all;
+    for (const auto& [name, shape] : tensors.items()) all[name] = {.dtype = DType::f32, .shape = Shape(shape.get<std::vector<int64_t>>())};
+    return all;
+  };
+  const TensorList official = list(s.json.at("tensors")),
+                   original = list(nlohmann::json::parse(Structure::read(test::folder_of(__FILE__) / "golden/flux_original.json")));
+  const NameMap names = autoencoder_kl_names(levels_of_original_autoencoder(original));
+  const Pieces pieces = official_pieces(original, "", names);
+  EXPECT_EQ(pieces.size(), official.size());
+  for (const auto& [name, info] : official) {
+    ASSERT_TRUE(pieces.contains(name)) << name;
+    EXPECT_EQ(pieces.at(name).info.shape, info.shape) << name;
+    EXPECT_EQ(pieces.at(name).info.unreadable, "") << name;
+    EXPECT_EQ(to_original(name, names)->name, pieces.at(name).stored);
+  }
 }
 
 // For every key of the reference's config, its effect is proven above, or it is rejected here by name.

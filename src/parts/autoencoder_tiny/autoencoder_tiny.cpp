@@ -112,6 +112,10 @@ Tensor TinyDecoder::operator()(const Tensor& z) const {
   return x;
 }
 
+Tensor raw_latents(const Tensor& latents, const AutoencoderTinyConfig& c) {
+  return c.scaling_factor == 1 && c.shift_factor == 0 ? latents : ops::scaled(latents, 1 / c.scaling_factor, c.shift_factor);
+}
+
 int64_t default_tile(const AutoencoderTinyConfig& config) { return std::max<int64_t>(8, 512 / config.factor() / 8 * 8); }
 
 AutoencoderTiny::AutoencoderTiny(const Scope& w, const AutoencoderTinyConfig& c, TinyHalves halves) : config(c), decoder(w / "decoder", c) {
@@ -125,18 +129,35 @@ Posterior AutoencoderTiny::encode(const Tensor& image) const {
   return {(**encoder)(image), {}};
 }
 
+Posterior AutoencoderTiny::encode_in_tiles(const Tensor& image, int64_t tile) const {
+  check_tile(tile, 8);
+  const auto [B, H, W, C] = image.dims<4>();
+  const int64_t f = config.factor(), side = f * tile, shared = tile / 8, step = tile - shared;
+  if (H <= side && W <= side) return encode(image);
+  Backend& host = image.backend().host();
+  Tensor latents = Tensor::zeros(host, {B, (H + f - 1) / f, (W + f - 1) / f, config.latent_channels});
+  for (int64_t i = 0; f * i < H; i += step)
+    for (int64_t j = 0; f * j < W; j += step) {
+      const Tensor part = image.slice(1, f * i, std::min(H, f * i + side)).slice(2, f * j, std::min(W, f * j + side));
+      const Tensor encoded = encode(ops::contiguous(part)).mean.to(host);
+      unless_dry(host, [&] { put(encoded, latents, i, j, shared); });
+    }
+  return {latents, {}};
+}
+
 Tensor AutoencoderTiny::to_model(const RawLatents& latents) const {
-  return config.scaling_factor == 1 ? latents.z : ops::linear_combination({latents.z}, {config.scaling_factor});
+  if (config.shift_factor == 0 && config.scaling_factor == 1) return latents.z;
+  return ops::scaled(latents.z, config.scaling_factor, -config.shift_factor * config.scaling_factor);
 }
 
 Tensor AutoencoderTiny::decode(const Tensor& latents) const {
   if (latents.rank() != 4 || latents.size(3) != config.latent_channels)
     fail<ShapeError>("vae: latents have shape {}, expected [B, H, W, {}]", latents.shape(), config.latent_channels);
-  return decoder(config.scaling_factor == 1 ? latents : ops::linear_combination({latents}, {1 / config.scaling_factor}));
+  return decoder(raw_latents(latents, config));
 }
 
 Tensor AutoencoderTiny::decode_in_tiles(const Tensor& latents, int64_t tile) const {
-  if (tile < 8 || tile % 8) fail<UsageError>("vae: tile size is {} latent pixels, expected a multiple of 8", tile);
+  check_tile(tile, 8);
   const auto [B, H, W, C] = latents.dims<4>();
   if (H <= tile && W <= tile) return decode(latents);
   const int64_t f = config.factor(), shared = tile / 8, step = tile - shared;

@@ -52,6 +52,9 @@ struct TinyDecoder {
 // The halves that are present: the author publishes encoder and decoder as separate files.
 enum class TinyHalves { both, decoder };
 
+// Latents of the diffusion model → the decoder's: z / scaling + shift.
+Tensor raw_latents(const Tensor& latents, const AutoencoderTinyConfig& config);
+
 // The side of a tile in latent pixels: 512 pixels of the image, rounded down to a multiple of 8, at least 8.
 int64_t default_tile(const AutoencoderTinyConfig& config);
 
@@ -61,7 +64,10 @@ struct AutoencoderTiny {
   // Image [B, H, W, in_channels] in −1 … 1 → its latent [B, H/f, W/f, latent_channels], without a variance. ShapeError for another
   // number of channels, UnsupportedError if there is only a decoder.
   Posterior encode(const Tensor& image) const;
-  // latent · scaling: the diffusion model's latents.
+  // The same in tiles of decode_in_tiles()'s size, which are blended, as in the reference (with 4 latent channels; it has a fault with
+  // others).
+  Posterior encode_in_tiles(const Tensor& image, int64_t tile) const;
+  // (latent − shift) · scaling: the diffusion model's latents.
   Tensor to_model(const RawLatents& latents) const;
   // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, out_channels], about −1 … 1, not clamped. ShapeError
   // for another number of channels.

@@ -45,7 +45,8 @@ BACKEND_TEST(TinyVae, matches_reference_in_the_published_geometry) {
 BACKEND_TEST(TinyVae, matches_reference_with_odd_sides_and_another_activation) {
   check(device, "small", 3e-6);
 }  // observed 1.5e-7 reference, 6.3e-7 cpu
-BACKEND_TEST(TinyVae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }  // observed 8.7e-8 reference, 2.6e-7 cpu
+BACKEND_TEST(TinyVae, matches_reference_with_sixteen_channels) { check(device, "sixteen", 3e-6); }  // observed 9.6e-8 reference, 1.1e-6 cpu
+BACKEND_TEST(TinyVae, matches_reference_with_one_level) { check(device, "flat", 2e-6); }            // observed 8.7e-8 reference, 2.6e-7 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(TinyVae, each_config_key_has_the_effect_of_the_reference) {
@@ -70,7 +71,23 @@ BACKEND_TEST(TinyVae, tiles_are_the_reference_s) {
     if (std::string_view(name) == "whole") EXPECT_LE(deviation, 3e-6);
     else EXPECT_GT(deviation, 1e-3);  // from the seams
   }
-  for (const int64_t tile : {0, 4, 12}) EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), tile), UsageError);
+  for (const int64_t tile : {0, 4, 12}) {
+    EXPECT_THROW(vae.decode_in_tiles(Tensor::zeros(device, {1, 8, 9, 4}), tile), UsageError);
+    EXPECT_THROW(vae.encode_in_tiles(Tensor::zeros(device, {1, 64, 72, 3}), tile), UsageError);
+  }
+}
+
+BACKEND_TEST(TinyVae, tiles_of_the_encoder_are_the_reference_s) {
+  const TinyCase c("tiled_encode", device);
+  Weights w = c.weights();
+  const AutoencoderTiny vae(Scope(w), AutoencoderTinyConfig::from(c.config()));
+  for (const char* name : {"grid", "row", "whole"}) {
+    const std::vector<int64_t> size = c.fact(name);
+    const Tensor image = c.input(name, {size[0], size[1], size[2], 3});
+    EXPECT_CLOSE(vae.encode_in_tiles(image, 16).mean, c.golden.values(name), 3e-6);  // observed 1.7e-7 reference, 6.9e-7 cpu
+    const double seams = test::relative_error(vae.encode(image).mean.to_vector(), c.golden.values(name));
+    EXPECT_EQ(seams > 1e-3, std::string_view(name) != "whole") << seams;
+  }
 }
 
 BACKEND_TEST(TinyVae, a_decoder_alone_decodes_the_same) {

@@ -43,9 +43,9 @@ AutoencoderTinyConfig AutoencoderTinyConfig::from(const Config& c) {
     fail<WeightError>("{}: {} levels, expected at most 8", c.where(), std::max(v.encoder_blocks.size(), v.decoder_blocks.size()));
   v.scaling_factor = float(c.number("scaling_factor", 1));
   if (v.scaling_factor == 0) fail<WeightError>("{}: 'scaling_factor' = 0, expected another value", c.where());
-  // The pipelines of the reference apply no shift; latents are clamped only when they are stored as bytes; block_out_channels repeats the
-  // decoder's; arithmetic is f32 anyway.
-  c.no_effect({"shift_factor", "latent_magnitude", "latent_shift", "block_out_channels", "force_upcast"});
+  v.shift_factor = float(c.number("shift_factor", 0));
+  // Latents are clamped only when they are stored as bytes; block_out_channels repeats the decoder's; arithmetic is f32 anyway.
+  c.no_effect({"latent_magnitude", "latent_shift", "block_out_channels", "force_upcast"});
   c.finish();
   return v;
 }

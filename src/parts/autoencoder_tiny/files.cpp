@@ -14,6 +14,13 @@ NameMap decoder_of_numbers(const TensorList&, const nlohmann::json&) {
   return map;
 }
 
+// The published networks differ in their latents: TAESD and TAESDXL have 4 channels, TAESD3 and TAEF1 16.
+std::optional<std::string> published_config(const TensorList& official) {
+  const auto first = official.find("decoder.layers.0.weight");
+  const bool is_kernel = first != official.end() && first->second.shape.rank() == 4;
+  return fmt::format(R"({{"latent_channels": {}}})", is_kernel ? first->second.shape[1] : 4);
+}
+
 }  // namespace
 
 const NetworkFiles autoencoder_tiny_files{
@@ -22,7 +29,7 @@ const NetworkFiles autoencoder_tiny_files{
                    .marks = {"decoder.layers.0.weight", "decoder.layers.2.conv.0.weight", "decoder.layers.2.conv.4.weight"}},
                   {.name = "numbers", .marks = {"1.weight", "3.conv.0.weight", "3.conv.4.weight"}, .reading = decoder_of_numbers}},
     .encoder = "encoder.",
-    .standard_config = "{}",
+    .standard_config = published_config,
 };
 
 }  // namespace hearth::parts

@@ -1,7 +1,6 @@
 #include "parts/clip/clip_text.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/observe.h"
 
@@ -27,44 +26,14 @@ void put_in_place(std::span<const ClipVector> vectors, const Tensor& x) {
 
 }  // namespace
 
-ClipAttention::ClipAttention(const Scope& w, int64_t width, int64_t heads_)
-    : q_proj(w / "q_proj", width, width),
-      k_proj(w / "k_proj", width, width),
-      v_proj(w / "v_proj", width, width),
-      out_proj(w / "out_proj", width, width),
-      heads(heads_) {}
-
-Tensor ClipAttention::operator()(const Tensor& x, const Tensor& residual) const {
-  const auto [B, T, C] = x.dims<3>();
-  const int64_t N = heads, D = C / N;
-  const Shape split{B, T, N, D};
-  const Tensor y = ops::attention(q_proj(x, nn::inner).view(split), k_proj(x, nn::inner).view(split), v_proj(x, nn::inner).view(split),
-                                  {.scale = 1.0f / std::sqrt(float(D)), .mask = Mask::causal, .factors = q_proj.weight.form.factors});
-  return out_proj(y.view({B, T, C}), {.residual = residual});
-}
-
-ClipLayer::ClipLayer(const Scope& w, const ClipTextConfig& config)
-    : layer_norm1(w / "layer_norm1", config.width, config.eps),
-      self_attn(w / "self_attn", config.width, config.heads),
-      layer_norm2(w / "layer_norm2", config.width, config.eps),
-      fc1(w / "mlp" / "fc1", config.width, config.mlp_width),
-      fc2(w / "mlp" / "fc2", config.mlp_width, config.width),
-      activation(config.activation),
-      path(w.path()) {}
-
-Tensor ClipLayer::operator()(const Tensor& x) const {
-  const BlockScope scope(path);
-  const Tensor h = self_attn(layer_norm1(x, Stored::inner), x);
-  const Tensor y = fc2(fc1(layer_norm2(h, Stored::inner), {.activation = activation, .stored = Stored::inner}), {.residual = h});
-  tap(path, y);
-  return y;
-}
-
 ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
     : config(c),
       token_embedding(w / "text_model" / "embeddings" / "token_embedding", c.vocabulary, c.width),
       position_embedding(w / "text_model" / "embeddings" / "position_embedding", c.positions, c.width),
-      layers(w / "text_model" / "encoder" / "layers", c.layers, [c](const Scope& layer) { return ClipLayer(layer, c); }),
+      layers(w / "text_model" / "encoder" / "layers", c.layers,
+             [spec = nn::EncoderLayerSpec{c.width, c.heads, c.mlp_width, c.activation, c.eps, Mask::causal}](const Scope& layer) {
+               return nn::EncoderLayer(layer, spec);
+             }),
       final_layer_norm(w / "text_model" / "final_layer_norm", c.width, c.eps) {
   if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
 }
@@ -89,7 +58,7 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
     return ops::add(x, position_embedding(positions).view({B, T, config.width}));
   });
   out.hidden_states.push_back(h);
-  for (const ClipLayer& layer : layers) out.hidden_states.push_back(h = layer(h));
+  for (const nn::EncoderLayer& layer : layers) out.hidden_states.push_back(h = layer(h));
 
   out.last_hidden_state = in_block("text_model.final_layer_norm", [&] { return final_layer_norm(h); });
   std::vector<Tensor> rows;

@@ -5,33 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "nn/layers.h"
+#include "nn/encoder_layer.h"
 #include "parts/clip/config.h"
 #include "weights/blocks.h"
 
 namespace hearth::parts {
-
-// Causal self-attention. x [B, T, C] → [B, T, C], with the residual added.
-struct ClipAttention {
-  ClipAttention(const Scope& w, int64_t width, int64_t heads);
-  Tensor operator()(const Tensor& x, const Tensor& residual) const;
-
-  nn::Linear q_proj, k_proj, v_proj, out_proj;
-  int64_t heads;
-};
-
-// x + attention(norm(x)), then + mlp(norm(·)).   x [B, T, C] → [B, T, C]
-struct ClipLayer {
-  ClipLayer(const Scope& w, const ClipTextConfig& config);
-  Tensor operator()(const Tensor& x) const;
-
-  nn::LayerNorm layer_norm1;
-  ClipAttention self_attn;
-  nn::LayerNorm layer_norm2;
-  nn::Linear fc1, fc2;  // mlp.fc1, mlp.fc2
-  Activation activation;
-  std::string path;
-};
 
 struct ClipTextOutput {
   Tensor last_hidden_state;  // [B, T, C], after the final norm: the conditioning of SD 1.x
@@ -61,7 +39,7 @@ struct ClipTextModel {
 
   ClipTextConfig config;
   nn::Embedding token_embedding, position_embedding;  // text_model.embeddings.…
-  Blocks<ClipLayer> layers;                           // text_model.encoder.layers.i
+  Blocks<nn::EncoderLayer> layers;                    // text_model.encoder.layers.i
   nn::LayerNorm final_layer_norm;
   std::optional<nn::Linear> text_projection;  // no bias, [projection, C]
 };

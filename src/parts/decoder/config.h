@@ -1,34 +1,56 @@
-// The config.json of a language model whose network is a Decoder.
+// What a Decoder is built of, as data. A family's read_config() makes it from config.json: layer by layer, the blocks and their norms.
 #pragma once
 
-#include "parts/decoder/rotary.h"
+#include <variant>
+
+#include "parts/decoder/attention.h"
+#include "parts/decoder/mlp.h"
 
 namespace hearth::parts {
 
-struct DecoderConfig {
-  int64_t vocabulary = 32000, width = 4096, mlp_width = 11008,
-          layers = 32;                          // vocab_size, hidden_size, intermediate_size, num_hidden_layers
-  int64_t heads = 32, groups = 32, head = 128;  // num_attention_heads, num_key_value_heads, head_dim
-  int64_t positions = 2048;                     // max_position_embeddings
-  Activation activation = Activation::silu;
-  float eps = 1e-6f;  // rms_norm_eps
-  bool tied = false;  // tie_word_embeddings: the output matrix is the embedding table
-  bool qkv_bias = false, o_bias = false, mlp_bias = false;
-  bool qk_norm = false;          // RMSNorm over each head of q and k (Qwen 3)
-  std::vector<int64_t> windows;  // per layer: number of keys that a query attends to; 0: all
-  RotaryConfig rotary;
-  RotaryPairs pairs = RotaryPairs::halves;
+// A block that only one family has: it derives from this in its own folder.
+struct OwnBlock {
+  virtual ~OwnBlock() = default;
+  virtual std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries) const = 0;
+};
 
-  // The keys that all these families share, with the defaults of `defaults`; the family reads its own and calls finish(). Besides
-  // the keys of transformers: rope_pairs ("halves", "neighbors") and rope_divisors, which weights/gguf/gguf_language.h adds.
-  static DecoderConfig common(const Config& config, const DecoderConfig& defaults);
+using BlockConfig = std::variant<AttentionConfig, MlpConfig, std::shared_ptr<const OwnBlock>>;
+
+// The names are those of the checkpoint, below the layer.
+struct LayerNormConfig {
+  std::string name;
+  NormConfig norm;
+
+  bool operator==(const LayerNormConfig&) const = default;
+};
+
+// x + after(block(before(x))), where a norm may be missing.
+struct SublayerConfig {
+  std::string name;
+  BlockConfig block;
+  std::optional<LayerNormConfig> before = {}, after = {};
+
+  bool operator==(const SublayerConfig&) const = default;
+};
+
+struct LayerConfig {
+  SublayerConfig mixer;                    // what sees other positions
+  std::optional<SublayerConfig> mlp = {};  // receives the sum that the mixer leaves
+  bool parallel = false;                   // receives what the mixer receives: x + mixer(before(x)) + mlp(before(x)), one norm for both
+
+  bool operator==(const LayerConfig&) const = default;
+};
+
+struct DecoderConfig {
+  int64_t vocabulary = 32000, width = 4096;
+  int64_t positions = 2048;                 // that the model was trained for
+  std::vector<RotaryConfig> rotaries = {};  // tables of angles; attention refers to one by its index
+  std::vector<LayerConfig> layers = {};
+  NormConfig norm = {};  // after the last layer
+  bool tied = false;     // the output matrix is the embedding table
+  std::string embedding = "model.embed_tokens", layer = "model.layers", last_norm = "model.norm", head = "lm_head";  // in the checkpoint
 
   bool operator==(const DecoderConfig&) const = default;
 };
-
-// use_sliding_window, sliding_window, max_window_layers and layer_types, as in Qwen's configs.
-void read_layer_windows(const Config& config, DecoderConfig& d);
-// For families whose layers do not depend on these keys: UnsupportedError if they have another value.
-void require_layers_alike(const Config& config, const DecoderConfig& d);
 
 }  // namespace hearth::parts

@@ -1,97 +1,124 @@
 #include "parts/decoder/decoder.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "core/observe.h"
-#include "ops/rope.h"
 
 namespace hearth::parts {
 namespace {
 
-nn::Bias bias(bool there) { return there ? nn::Bias::yes : nn::Bias::no; }
+std::unique_ptr<Block> build(const Scope& w, const DecoderConfig& d, const BlockConfig& config) {
+  struct Builder {
+    std::unique_ptr<Block> operator()(const AttentionConfig& c) const { return std::make_unique<Attention>(w, d.width, d.rotaries, c); }
+    std::unique_ptr<Block> operator()(const MlpConfig& c) const { return std::make_unique<Mlp>(w, d.width, c); }
+    std::unique_ptr<Block> operator()(const std::shared_ptr<const OwnBlock>& c) const { return c->build(w, d.width, d.rotaries); }
+    const Scope& w;
+    const DecoderConfig& d;
+  };
+  return std::visit(Builder{w, d}, config);
+}
+
+std::optional<Norm> norm_at(const Scope& layer, int64_t width, const std::optional<LayerNormConfig>& c) {
+  return c ? std::optional<Norm>(std::in_place, layer / c->name, width, c->norm) : std::nullopt;
+}
 
 }  // namespace
 
-DecoderAttention::DecoderAttention(const Scope& w, const DecoderConfig& c)
-    : q_proj(w / "q_proj", c.width, c.heads * c.head, bias(c.qkv_bias)),
-      k_proj(w / "k_proj", c.width, c.groups * c.head, bias(c.qkv_bias)),
-      v_proj(w / "v_proj", c.width, c.groups * c.head, bias(c.qkv_bias)),
-      o_proj(w / "o_proj", c.heads * c.head, c.width, bias(c.o_bias)),
-      heads(c.heads),
-      groups(c.groups),
-      head(c.head) {
-  if (!c.qk_norm) return;
-  q_norm.emplace(w / "q_norm", c.head, c.eps);
-  k_norm.emplace(w / "k_norm", c.head, c.eps);
+Sublayer::Sublayer(const Scope& layer, const DecoderConfig& d, const SublayerConfig& c)
+    : before(norm_at(layer, d.width, c.before)), after(norm_at(layer, d.width, c.after)), block(build(layer / c.name, d, c.block)) {}
+
+Tensor Sublayer::operator()(const Tensor& x, const Pass& pass, BlockState* state) const {
+  return onto(x, before ? (*before)(x) : x, pass, state);
 }
 
-Tensor DecoderAttention::operator()(const Tensor& x, const Tensor& residual, const RotaryTable& rotary, nn::KvCache& cache,
-                                    int64_t first) const {
-  const int64_t T = x.size(0);
-  auto [q, k, v] = nn::together(x, q_proj, k_proj, v_proj);
-  q = q.view({T, heads, head}), k = k.view({T, groups, head}), v = v.view({T, groups, head});
-  if (q_norm) q = (*q_norm)(q), k = (*k_norm)(k);
-  q = ops::rope(q, rotary.table, rotary.pairs);
-  k = ops::rope(k, rotary.table, rotary.pairs);
-  const Tensor y = ops::cached_attention(q, cache.store(first, k, v), {.scale = 1.0f / std::sqrt(float(head))});
-  return o_proj(y.view({T, heads * head}), {.residual = residual});
+Tensor Sublayer::onto(const Tensor& residual, const Tensor& x, const Pass& pass, BlockState* state) const {
+  return after ? ops::add(residual, (*after)((*block)(x, {}, pass, state))) : (*block)(x, residual, pass, state);
 }
 
-DecoderMlp::DecoderMlp(const Scope& w, const DecoderConfig& c)
-    : gate_proj(w / "gate_proj", c.width, c.mlp_width, bias(c.mlp_bias)),
-      up_proj(w / "up_proj", c.width, c.mlp_width, bias(c.mlp_bias)),
-      down_proj(w / "down_proj", c.mlp_width, c.width, bias(c.mlp_bias)),
-      activation(c.activation) {}
-
-Tensor DecoderMlp::operator()(const Tensor& x, const Tensor& residual) const {
-  return down_proj(up_proj(x, {.gate = gate_proj(x, {.activation = activation})}), {.residual = residual});
+DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& d, const LayerConfig& c)
+    : mixer(w, d, c.mixer), parallel(c.parallel), path(w.path()) {
+  if (c.mlp) mlp.emplace(w, d, *c.mlp);
 }
 
-DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& c)
-    : input_layernorm(w / "input_layernorm", c.width, c.eps),
-      self_attn(w / "self_attn", c),
-      post_attention_layernorm(w / "post_attention_layernorm", c.width, c.eps),
-      mlp(w / "mlp", c),
-      path(w.path()) {}
-
-Tensor DecoderLayer::operator()(const Tensor& x, const RotaryTable& rotary, nn::KvCache& cache, int64_t first) const {
+Tensor DecoderLayer::operator()(const Tensor& x, const Pass& pass, std::span<const std::unique_ptr<BlockState>> states) const {
   const BlockScope scope(path);
-  const Tensor h = self_attn(input_layernorm(x), x, rotary, cache, first);
-  const Tensor y = mlp(post_attention_layernorm(h), h);
+  const Tensor normed = parallel ? (*mixer.before)(x) : Tensor();
+  Tensor y = parallel ? mixer.onto(x, normed, pass, states[0].get()) : mixer(x, pass, states[0].get());
+  if (mlp) y = parallel ? mlp->onto(y, normed, pass, states[1].get()) : (*mlp)(y, pass, states[1].get());
   tap(path, y);
   return y;
 }
 
-Decoder::Decoder(const Scope& w, const DecoderConfig& c)
-    : config(c), embed_tokens(w / "model" / "embed_tokens", c.vocabulary, c.width), norm(w / "model" / "norm", c.width, c.eps) {
-  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(w / "model" / "layers" / i, c);
-  lm_head = (c.tied ? w / "model" / "embed_tokens" : w / "lm_head").linear("weight", c.vocabulary, c.width);
+int64_t DecoderState::bytes() const {
+  int64_t sum = 0;
+  for (const auto& block : blocks) sum += block ? block->bytes() : 0;
+  return sum;
 }
 
-DecoderState Decoder::start(int64_t context, DType cache) const {
-  DecoderState state;
-  for (const int64_t window : config.windows)
-    state.layers.emplace_back(embed_tokens.table.backend(), capacity(context, window), config.groups, config.head, cache, window);
+int64_t DecoderState::shorten(int64_t most) {
+  int64_t to = std::min(most, length);
+  if (stretches) to = 0;
+  for (int64_t before = -1; before != to;) {  // each block may lower it further
+    before = to;
+    for (const auto& block : blocks)
+      if (block) to = block->reachable(length, to);
+  }
+  for (const auto& block : blocks)
+    if (block && to < length) block->shorten(to);
+  return length = to;
+}
+
+int64_t DecoderState::piece(int64_t count) const {
+  int64_t most = std::min(count, Block::chunk);
+  for (const auto& block : blocks)
+    if (const int64_t interval = block ? block->interval() : 0) most = std::min(most, interval - length % interval);
+  return most;
+}
+
+DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
+    : config(c), embed_tokens(w / c.embedding, c.vocabulary, c.width), norm(w / c.last_norm, c.width, c.norm) {
+  for (const LayerConfig& layer : c.layers) layers.emplace_back(w / c.layer / int64_t(layers.size()), c, layer);
+}
+
+DecoderState DecoderTrunk::start(int64_t context, DType cache) const {
+  DecoderState state{.context = context, .stretches = std::ranges::any_of(config.rotaries, &RotaryConfig::stretches)};
+  for (const DecoderLayer& layer : layers) {
+    state.blocks.push_back(layer.mixer.block->start(context, cache));
+    state.blocks.push_back(layer.mlp ? layer.mlp->block->start(context, cache) : nullptr);
+  }
   return state;
 }
 
-int64_t Decoder::state_bytes(int64_t context, DType cache) const {
+int64_t DecoderTrunk::state_bytes(int64_t context, DType cache) const {
   int64_t bytes = 0;
-  for (const int64_t window : config.windows)
-    bytes += 2 * int64_t(bytes_of(cache, capacity(context, window) * config.groups * config.head));
+  for (const DecoderLayer& layer : layers)
+    bytes += layer.mixer.block->state_bytes(context, cache) + (layer.mlp ? layer.mlp->block->state_bytes(context, cache) : 0);
   return bytes;
 }
 
-Tensor Decoder::hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const {
-  Backend& backend = embed_tokens.table.backend();
-  const int64_t T = int64_t(ids.size()), first = state.length;
+Tensor DecoderTrunk::embed(std::span<const int32_t> ids) const {
   for (const int32_t id : ids)
     if (id < 0 || id >= config.vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, config.vocabulary);
-  Tensor x = in_block("model.embed_tokens", [&] { return embed_tokens(ids); });
-  const RotaryTable rotary{config.rotary.table(backend, first, T, length), config.pairs};
-  for (size_t i = 0; i < layers.size(); ++i) x = layers[i](x, rotary, state.layers[i], first);
-  state.length += T;
-  return in_block("model.norm", [&] { return norm(x); });
+  return in_block(config.embedding, [&] { return embed_tokens(ids); });
 }
+
+Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer) const {
+  const int64_t T = embeddings.size(0);
+  std::vector<Tensor> tables;
+  for (const RotaryConfig& rotary : config.rotaries) tables.push_back(rotary.table(embeddings.backend(), state.length, T, length));
+  const Pass pass{.first = state.length, .rotary = tables, .embeddings = embeddings};
+  Tensor x = embeddings;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    x = layers[i](x, pass, std::span(state.blocks).subspan(2 * i, 2));
+    if (on_layer) on_layer(int64_t(i), x);
+  }
+  state.length += T;
+  for (const auto& block : state.blocks)
+    if (const int64_t interval = block ? block->interval() : 0; interval && state.length % interval == 0) block->checkpoint(state.length);
+  return in_block(config.last_norm, [&] { return norm(x); });
+}
+
+DecoderHead::DecoderHead(const Scope& w, const DecoderConfig& c)
+    : weight((w / (c.tied ? c.embedding : c.head)).linear("weight", c.vocabulary, c.width)) {}
 
 }  // namespace hearth::parts

@@ -1,82 +1,91 @@
-// A decoder-only transformer as in Touvron et al. 2023: pre-norm, rotary positions, grouped queries, SwiGLU; with a window, biases, or
-// norms of queries and keys if the config says so. Reference: transformers, modeling_llama.py and related models.
+// A decoder-only language model: a table of embeddings, layers of blocks around a residual stream, an output matrix. What the blocks are
+// and where their norms are is data (config.h). Reference: transformers 4.57.1.
+//
+//   trunk   ids [T] → x [T, C] → layer by layer x ← x + mixer(norm(x)), x ← x + mlp(norm(x)) → norm
+//   head    x [T, C] → logits [T, V]
 #pragma once
 
+#include <functional>
 #include <span>
 
-#include "nn/kv_cache.h"
-#include "nn/layers.h"
 #include "parts/decoder/config.h"
 
 namespace hearth::parts {
 
-// Cosines and sines of the current positions, and the pairs of elements that they rotate.
-struct RotaryTable {
-  Tensor table;  // [T, 2, R/2]
-  RotaryPairs pairs;
-};
+// A block between its norms.   x [T, C] → x + after(block(before(x)))
+struct Sublayer {
+  Sublayer(const Scope& layer, const DecoderConfig& decoder, const SublayerConfig& config);
 
-// x [T, C] at positions first … first + T − 1, residual [T, C] → [T, C]
-struct DecoderAttention {
-  DecoderAttention(const Scope& w, const DecoderConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& residual, const RotaryTable& rotary, nn::KvCache& cache, int64_t first) const;
+  Tensor operator()(const Tensor& x, const Pass& pass, BlockState* state) const;
+  // The block alone, without its norm in front:  residual + after(block(x))
+  Tensor onto(const Tensor& residual, const Tensor& x, const Pass& pass, BlockState* state) const;
 
-  nn::Linear q_proj;                          // [N·D, C]
-  nn::Linear k_proj, v_proj;                  // [G·D, C]
-  nn::Linear o_proj;                          // [C, N·D]
-  std::optional<nn::RmsNorm> q_norm, k_norm;  // [D]
-  int64_t heads, groups, head;
-};
-
-// down(act(gate(x)) · up(x)) + residual.   x, residual [T, C] → [T, C]
-struct DecoderMlp {
-  DecoderMlp(const Scope& w, const DecoderConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& residual) const;
-
-  nn::Linear gate_proj, up_proj, down_proj;
-  Activation activation;
+  std::optional<Norm> before, after;
+  std::unique_ptr<Block> block;
 };
 
 struct DecoderLayer {
-  DecoderLayer(const Scope& w, const DecoderConfig& config);
-  Tensor operator()(const Tensor& x, const RotaryTable& rotary, nn::KvCache& cache, int64_t first) const;
+  DecoderLayer(const Scope& w, const DecoderConfig& decoder, const LayerConfig& config);
+  // states: the mixer's and the MLP's
+  Tensor operator()(const Tensor& x, const Pass& pass, std::span<const std::unique_ptr<BlockState>> states) const;
 
-  nn::RmsNorm input_layernorm;
-  DecoderAttention self_attn;
-  nn::RmsNorm post_attention_layernorm;
-  DecoderMlp mlp;
+  Sublayer mixer;
+  std::optional<Sublayer> mlp;
+  bool parallel;
   std::string path;
 };
 
-// The KV cache of one text; the network itself has no state.
+// What is stored of one text; the network itself has no state.
 struct DecoderState {
-  std::vector<nn::KvCache> layers;
-  int64_t length = 0;  // positions stored
+  std::vector<std::unique_ptr<BlockState>> blocks;  // two for each layer, its mixer's and its MLP's; nullptr for a block without state
+  int64_t length = 0, context = 0;                  // tokens stored, and room
+  bool stretches = false;                           // stored keys were rotated by angles that depend on the length at that time
+
+  int64_t bytes() const;
+  // Discards tokens from the end until at most `most` remain, and further to the next length that all blocks can continue from. Returns
+  // the new length.
+  int64_t shorten(int64_t most);
+  // How many of the next `count` tokens to compute in one pass: at most Block::chunk, up to the next checkpoint.
+  int64_t piece(int64_t count) const;
 };
 
-struct Decoder {
-  static constexpr int64_t chunk = 512;  // positions that are computed together
-
-  Decoder(const Scope& w, const DecoderConfig& config);
+struct DecoderTrunk {
+  DecoderTrunk(const Scope& w, const DecoderConfig& config);
 
   // Room for a text of `context` positions.
   DecoderState start(int64_t context, DType cache) const;
   int64_t state_bytes(int64_t context, DType cache) const;
-  // The next tokens of the text → their hidden states after the last norm [T, C]. At most `chunk` tokens. `length`: length of the text
-  // once all tokens being fed are in (it matters for rotary positions that scale with it). UsageError for an id outside the
-  // vocabulary.
-  Tensor hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const;
-  // hidden [T, C] → logits [T, V]
-  Tensor logits(const Tensor& hidden) const { return ops::linear(hidden, lm_head); }
 
-  // Positions that the cache of a layer holds for a text of `context`.
-  static int64_t capacity(int64_t context, int64_t window) { return window && window + chunk - 1 < context ? window + chunk - 1 : context; }
+  // ids → [T, C]. UsageError for an id outside the vocabulary.
+  Tensor embed(std::span<const int32_t> ids) const;
+  // Embeddings of the next tokens of the text [T, C], T ≤ Block::chunk → hidden states after the last norm [T, C]. `length`: length of the
+  // text once all tokens being fed are in (it matters for rotary positions that scale with it). on_layer(i, y) receives the output of each
+  // layer, before the last norm.
+  using OnLayer = std::function<void(int64_t layer, const Tensor& y)>;
+  Tensor operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer = {}) const;
 
   DecoderConfig config;
   nn::Embedding embed_tokens;
   std::vector<DecoderLayer> layers;
-  nn::RmsNorm norm;
-  Weight lm_head;  // [V, C]; the embedding table if they are tied
+  Norm norm;
+};
+
+struct DecoderHead {
+  DecoderHead(const Scope& w, const DecoderConfig& config);
+  // hidden [T, C] → logits [T, V]
+  Tensor operator()(const Tensor& hidden) const { return ops::linear(hidden, weight); }
+
+  Weight weight;  // [V, C]; the embedding table if they are tied
+};
+
+struct Decoder {
+  Decoder(const Scope& w, const DecoderConfig& config) : trunk(w, config), head(w, config) {}
+
+  // The next tokens of the text, at most Block::chunk → their hidden states [T, C].
+  Tensor hidden(std::span<const int32_t> ids, DecoderState& state, int64_t length) const { return trunk(trunk.embed(ids), state, length); }
+
+  DecoderTrunk trunk;
+  DecoderHead head;
 };
 
 }  // namespace hearth::parts

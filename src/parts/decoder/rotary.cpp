@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/on_host.h"
 #include "parts/config_reading.h"
@@ -57,6 +58,37 @@ void read_scaling(const Config& c, RotaryConfig& r) {
   }
 }
 
+// The scaling in its simplest form, for the completed config; null if it is none or expressed by divisors.
+nlohmann::json spelled(const RotaryConfig& r) {
+  using Kind = RotaryConfig::Kind;
+  switch (r.kind) {
+    case Kind::plain:
+    case Kind::llama3: return nullptr;
+    case Kind::linear: return {{"rope_type", "linear"}, {"factor", r.factor}};
+    case Kind::dynamic: return {{"rope_type", "dynamic"}, {"factor", r.factor}};
+    case Kind::yarn: break;
+  }
+  return {{"rope_type", "yarn"},
+          {"factor", r.factor},
+          {"original_max_position_embeddings", r.original_positions},
+          {"beta_fast", r.fast},
+          {"beta_slow", r.slow},
+          {"truncate", r.truncate},
+          {"attention_factor", r.attention_factor}};
+}
+
+// Divisors of the plain frequencies, for a scaling that GGUF files have no keys for.
+std::vector<float> spelled_divisors(const RotaryConfig& r) {
+  if (r.kind != RotaryConfig::Kind::llama3) return r.divisors;
+  RotaryConfig plain = r;
+  plain.kind = RotaryConfig::Kind::plain;
+  plain.divisors.clear();
+  std::vector<float> quotients = plain.frequencies(0);
+  const std::vector<float> stretched = r.frequencies(0);
+  std::ranges::transform(quotients, stretched, quotients.begin(), std::divides());
+  return quotients;
+}
+
 }  // namespace
 
 RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t positions_) {
@@ -79,6 +111,19 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     scaling.finish();
   }
   if (size_ % 2 != 0) fail<WeightError>("{}: head size is {}, expected an even number for rotary positions", c.where(), size_);
+  const std::string pairs_ = c.text("rope_pairs", "halves");
+  if (pairs_ != "halves" && pairs_ != "neighbors")
+    fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, expected halves or neighbors", c.where(), pairs_);
+  r.pairs = pairs_ == "halves" ? RotaryPairs::halves : RotaryPairs::neighbors;
+  for (const double x : c.numbers("rope_divisors", {{}})) r.divisors.push_back(float(x));
+  if (!r.divisors.empty() && int64_t(r.divisors.size()) != size_ / 2)
+    fail<WeightError>("{}: 'rope_divisors' has {} values for a head size of {}, expected {}", c.where(), r.divisors.size(), size_,
+                      size_ / 2);
+
+  c.no_effect({"rope_pairs"});  // of the file, not of the network
+  c.means("rope_theta", nlohmann::json(r.theta).dump());
+  c.means("rope_scaling", spelled(r).dump());
+  if (const std::vector<float> list = spelled_divisors(r); !list.empty()) c.means("rope_divisors", nlohmann::json(list).dump());
   return r;
 }
 

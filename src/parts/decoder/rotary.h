@@ -21,13 +21,17 @@ struct RotaryConfig {
   double attention_factor = 1;    // of cosines and sines
   double original_positions = 0;  // llama3, yarn: the trained length
   std::vector<float> divisors;    // [R/2] of the frequencies, as GGUF files store them; empty: none
+  RotaryPairs pairs = RotaryPairs::halves;
 
-  // Reads rope_theta and rope_scaling, or the rope_parameters of newer files. `size` is the head's. UnsupportedError for a type that is
-  // not listed above, WeightError for an invalid value.
+  // Reads rope_theta and rope_scaling, or the rope_parameters of newer files; and two keys that weights/gguf/gguf_language.h adds,
+  // rope_pairs ("halves", "neighbors") and rope_divisors. UnsupportedError for a type that is not listed above, WeightError for an
+  // invalid value.
   static RotaryConfig from(const Config& config, int64_t size, int64_t positions);
 
   // Radians per position, [R/2]; `length`: total number of positions, which only `dynamic` depends on.
   std::vector<float> frequencies(int64_t length) const;
+  // Whether the angles of a position depend on the length.
+  bool stretches() const { return kind == Kind::dynamic; }
   // Cosines and sines for positions first … first + count − 1 of a text of `length` positions: [count, 2, R/2] f32.
   Tensor table(Backend& backend, int64_t first, int64_t count, int64_t length) const;
 

@@ -55,11 +55,41 @@ Values made_in_f32(const ScheduleChoice& choice, const ModelSigmas& model, int64
   return sigmas;
 }
 
+bool is_flow(const SchedulerConfig& config) {
+  return config.prediction == Prediction::flow || config.prediction == Prediction::reverse_flow;
+}
+
+// The noise levels that other programs know of a network, and the curve on which they lie.
+struct KnownLevels {
+  ModelSigmas model;
+  Path path;
+  Prediction prediction;
+};
+
+// `of_table`: how the timestep of a σ between the entries of a noise table is found. Of a flow network's shift that depends on the image's
+// size, ComfyUI takes the largest, and a table of 10000 entries (ModelSamplingFlux).
+KnownLevels known_levels(const SchedulerConfig& config, Times of_table, const std::optional<FlowTable>& flow = {}) {
+  if (is_flow(config)) {
+    FlowTable known{.shift = config.shift, .entries = config.num_train_timesteps};
+    if (config.dynamic_shift) known = {.shift = shift_of(config.time_shift, config.mu_line.max_shift), .entries = 10000};
+    if (flow) known = *flow;
+    const Times times = config.prediction == Prediction::flow ? Times::proportional : Times::reversed;
+    return {ModelSigmas::flow(known.shift, known.entries),
+            {.family = Family::flow, .times = times, .multiplier = double(config.num_train_timesteps), .shift = known.shift},
+            config.prediction};
+  }
+  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
+  const auto table = std::make_shared<const NoiseTable>(of_sigma);
+  return {ModelSigmas::exploding(table->sigmas), {.times = of_table, .table = table}, of_sigma.prediction};
+}
+
 // Steps along σ, in f32 as in these programs.
-Schedule along(const std::vector<double>& sigmas, const SchedulerConfig& of_sigma, std::shared_ptr<const NoiseTable> table, Times times) {
-  Schedule s{.steps = {}, .prediction = of_sigma.prediction};
-  s.path = {.times = times, .table = std::move(table)};
-  const auto level = [&](double sigma) { return sigma > 0 ? s.path.at(double(float(sigma))) : Level::exploding(0, 0); };
+Schedule along(const std::vector<double>& sigmas, const KnownLevels& known) {
+  Schedule s{.steps = {}, .prediction = known.prediction};
+  s.path = known.path;
+  const auto level = [&](double sigma) {
+    return sigma > 0 || s.path.family == Family::flow ? s.path.at(double(float(sigma))) : Level::exploding(0, 0);
+  };
   for (size_t i = 0; i + 1 < sigmas.size(); ++i) s.steps.push_back({level(sigmas[i]), level(sigmas[i]), level(sigmas[i + 1])});
   s.init_scale = float(sigmas.front());
   s.first_order_last = sigmas.back() == 0;
@@ -165,28 +195,36 @@ ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_vie
   return {.name = std::string(found->name), .sigma = found, .options = options};
 }
 
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps) {
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps,
+                      const std::optional<FlowTable>& table) {
   if (steps < 1) fail<UsageError>("steps: got {}, expected at least 1", steps);
+  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui, flow = is_flow(config);
+  if (flow && !comfyui && !table)
+    fail<UnsupportedError>(
+        "schedule: {}'s conventions for this flow network are not supported, expected compat diffusers, comfyui, or none", name_of(compat));
+  if (flow && !sampler.on_flow_paths)
+    fail<UnsupportedError>("sampler '{}': is not defined for flow networks, expected another sampler", sampler.name);
   if (goes_by_time(compat, sampler)) {
+    if (flow)
+      fail<UnsupportedError>("sampler '{}': A1111's has timesteps of its own, which a flow network has not, expected another sampler",
+                             sampler.name);
     if (choice.gives_sigmas()) fail<UsageError>("sampler '{}': A1111's has timesteps of its own, expected no sigmas", sampler.name);
     return a1111_time_schedule(config, sampler, choice.drops_penultimate ? steps + 1 : steps);
   }
-  const bool given = !choice.sigmas.empty(), comfyui = compat == Compat::comfyui;
   const bool always = comfyui ? sampler.drops_penultimate.comfyui : sampler.drops_penultimate.a1111;
   const bool drops = !given && (always || choice.drops_penultimate);
-  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
-  const auto table = std::make_shared<const NoiseTable>(of_sigma);
-  const bool distilled = !comfyui && sampler.a1111_levels == A1111Levels::distilled;
-  const DistilledLevels lcm = distilled ? a1111_distilled_levels(*table, of_sigma.prediction) : DistilledLevels();
-  const ModelSigmas model = ModelSigmas::exploding(distilled ? lcm.sigmas : table->sigmas);
+  const KnownLevels known = known_levels(config, comfyui ? Times::nearest : Times::table, table);
+  const bool distilled = !comfyui && !flow && sampler.a1111_levels == A1111Levels::distilled;
+  const DistilledLevels lcm = distilled ? a1111_distilled_levels(*known.path.table, known.prediction) : DistilledLevels();
+  const ModelSigmas model = distilled ? ModelSigmas::exploding(lcm.sigmas) : known.model;
   Values sigmas = made_in_f32(choice, model, drops ? steps + 1 : steps);
   if (drops && sigmas.size() > 2) sigmas.erase(sigmas.end() - 2);
-  Schedule s = along(sigmas, of_sigma, table, comfyui ? Times::nearest : Times::table);
+  Schedule s = along(sigmas, known);
   if (distilled)
     for (Step& step : s.steps) step.at.timestep = step.from.timestep = lcm.timestep_of(step.from.sigma);
-  const double first = s.steps.front().from.sigma, most = table->sigmas.back();
+  const double first = s.steps.front().from.sigma, most = known.model.most();
   const bool whole = first > most || std::abs(first - most) <= 1e-5 * most;
-  if (comfyui && whole) s.init_scale = float(std::sqrt(1 + first * first));
+  if (comfyui && whole && !flow) s.init_scale = float(std::sqrt(1 + first * first));
   if (!comfyui) s.path_ends = span_of(s);  // of the whole schedule, even if the run executes only a part of it
   if (!comfyui && sampler.a1111_levels == A1111Levels::ends) s.ends = {model.most(), model.least(), steps};
   return s;
@@ -195,11 +233,10 @@ Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sample
 Schedule common_schedule(const SchedulerConfig& config, const ScheduleChoice& choice, int64_t steps) {
   if (!choice.gives_sigmas())
     fail<UsageError>("schedule '{}': samplers are compared on sigmas, expected a schedule of sigmas", choice.name);
-  const SchedulerConfig of_sigma = config.with_class(SchedulerClass::euler);
-  const auto table = std::make_shared<const NoiseTable>(of_sigma);
-  std::vector<double> sigmas = choice.make(ModelSigmas::exploding(table->sigmas), steps + 1);
+  const KnownLevels known = known_levels(config, Times::table);
+  std::vector<double> sigmas = choice.make(known.model, steps + 1);
   if (sigmas.back() == 0) sigmas.pop_back();
-  return along(sigmas, of_sigma, table, Times::table);
+  return along(sigmas, known);
 }
 
 Options own_options(Compat compat, const Sampler& sampler) {

@@ -6,8 +6,10 @@
 // comfyui     torch, batch at once      torch, seed + 1            torchsde, one tree           √(1 + σ²)      integer, nearest in ln σ
 // a1111       Philox, image by image    the same, or seed + ENSD   torchsde, Philox, by image   σ              linear in ln σ
 //
-// NoiseRequest::rng replaces torch or Philox by another generator. "start" is the factor of the standard normal noise; in ComfyUI it holds
-// from the model's largest σ on, and is σ below. ComfyUI on a GPU draws step noise on the GPU; those values cannot be reproduced on a CPU.
+// On flow paths x starts as the first σ times the noise, and timesteps are proportional to σ. A1111's conventions for them are
+// supported for families that state them. NoiseRequest::rng replaces torch or Philox by another generator. "start" is the factor of the
+// standard normal noise; in ComfyUI it holds from the model's largest σ on, and is σ below. ComfyUI on a GPU draws step noise on the GPU;
+// those values cannot be reproduced on a CPU.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,12 @@
 namespace hearth::sampling {
 
 using hearth::Compat;
+
+// A program's own noise levels of a flow network: `entries` of them, the i-th is (i + 1)/entries, shifted.
+struct FlowTable {
+  double shift = 1;
+  int64_t entries = 1000;
+};
 
 struct NoiseRequest {
   uint64_t seed = 0;
@@ -55,9 +63,11 @@ bool has_own_schedule(Compat compat, const Sampler& sampler);
 // default workflow; in A1111 it is "automatic": the sampler's recommended schedule, else `normal`. Options as for make_sigmas. UsageError
 // for an unknown option, and for any option of an A1111 sampler that has timesteps of its own (a1111_times.h).
 ScheduleChoice own_choice(Compat compat, const Sampler& sampler, std::string_view schedule, const ScheduleOptions& options = {});
-// The noise levels of such a choice, or of given_sigmas, which are used unchanged: no level is dropped. The noise table is the
-// checkpoint's.
-Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps);
+// The noise levels of such a choice, or of given_sigmas, which are used unchanged: no level is dropped. The noise table, or the shift of a
+// flow network, is the checkpoint's, unless the program has its own for this network (`flow`). UnsupportedError for a flow network under
+// a1111 without `flow`, or with a sampler that is not defined for it.
+Schedule own_schedule(Compat compat, const SchedulerConfig& config, const Sampler& sampler, const ScheduleChoice& choice, int64_t steps,
+                      const std::optional<FlowTable>& flow = {});
 // A schedule on which all samplers solve the same equation, so that they can be compared: the choice's σ on the checkpoint's noise table,
 // down to the smallest above 0. Timesteps are interpolated in ln σ; the start is σ times the noise. UsageError for a choice that is not a
 // sequence of σ.

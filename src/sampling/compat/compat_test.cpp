@@ -175,6 +175,68 @@ TEST(CompatSchedule, drops_the_level_before_the_last_where_the_program_does) {
   EXPECT_NE(sigmas(Compat::comfyui, 5), dropped);
 }
 
+// ComfyUI's levels of flow networks; those of `normal` are its own (the shift applies twice at the low end).
+TEST(CompatSchedule, of_flow_networks_is_comfyuis) {
+  const auto config = [](const char* json) {
+    return SchedulerConfig::read(Config::parse(json, "config"), "FlowMatchEulerDiscreteScheduler");
+  };
+  const auto schedule = [&](const char* json, const char* name, const char* sampler = "euler") {
+    const Sampler& s = find_sampler(sampler);
+    return own_schedule(Compat::comfyui, config(json), s, own_choice(Compat::comfyui, s, name), 10);
+  };
+  const char *shift = R"({"shift": 3.0})", *dynamic = R"({"shift": 3.0, "use_dynamic_shifting": true})";
+  const auto is = [](const Schedule& s, const std::vector<float>& wanted) {
+    ASSERT_EQ(s.sigmas().size(), wanted.size() + 1);
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(s.sigmas()[i], wanted[i], 5e-5) << i;
+    EXPECT_EQ(s.sigmas().back(), 0);
+  };
+  is(schedule(shift, ""), {1.0f, 0.9601f, 0.9133f, 0.8577f, 0.7904f, 0.7073f, 0.6022f, 0.4649f, 0.2780f, 0.0089f});
+  is(schedule(shift, "simple"), {1.0f, 0.9643f, 0.9231f, 0.8750f, 0.8182f, 0.7500f, 0.6667f, 0.5625f, 0.4286f, 0.2500f});
+  is(schedule(shift, "beta"), {1.0f, 0.9863f, 0.9553f, 0.9076f, 0.8409f, 0.7507f, 0.6309f, 0.4796f, 0.2981f, 0.1137f});
+  is(schedule(dynamic, "normal"), {1.0f, 0.9619f, 0.9171f, 0.8634f, 0.7980f, 0.7166f, 0.6125f, 0.4747f, 0.2836f, 0.0010f});
+  const Schedule s = schedule(shift, "simple");
+  EXPECT_EQ(s.init_scale, 1);
+  EXPECT_EQ(s.prediction, Prediction::flow);
+  for (const Step& step : s.steps) {
+    EXPECT_EQ(step.from.alpha, 1 - step.from.sigma);
+    EXPECT_EQ(step.from.timestep, float(1000 * step.from.sigma));
+  }
+  EXPECT_EQ(s.steps.back().to.alpha, 1);
+  EXPECT_EQ(test::complaint_of([&] { schedule(shift, "", "ddpm"); }),
+            "UnsupportedError: sampler 'ddpm': is not defined for flow networks, expected another sampler");
+  for (const char* sampler : {"euler", "ddim", "lcm"}) {
+    const Sampler& one = find_sampler(sampler);
+    EXPECT_EQ(test::complaint_of([&] { own_schedule(Compat::a1111, config(shift), one, own_choice(Compat::a1111, one, ""), 4); }),
+              "UnsupportedError: schedule: a1111's conventions for this flow network are not supported, expected compat diffusers, "
+              "comfyui, or none");
+  }
+  // A schedule on which samplers are compared.
+  const Schedule common = common_schedule(config(shift), find_schedule("simple", {}, Form::peers), 4);
+  ASSERT_EQ(common.steps.size(), 4u);
+  EXPECT_EQ(common.path.family, Family::flow);
+  EXPECT_NEAR(common.steps.back().to.sigma, 0.4286, 5e-5);
+}
+
+// A program's own table of a flow network, as its family states it.
+TEST(CompatSchedule, of_flow_networks_may_be_on_the_programs_own_table) {
+  const auto config = SchedulerConfig::read(Config::parse(R"({"shift": 3})", "config"), "FlowMatchEulerDiscreteScheduler");
+  const FlowTable table{.shift = std::exp(1.15), .entries = 10000};
+  for (const Compat compat : {Compat::comfyui, Compat::a1111}) {
+    const auto made = [&](const char* sampler) {
+      const Sampler& one = find_sampler(sampler);
+      return own_schedule(compat, config, one, own_choice(compat, one, "normal"), 10, table);
+    };
+    const std::vector<float> sigmas = made("euler").sigmas();
+    const float published[] = {1.0000f, 0.9619f, 0.9171f, 0.8634f, 0.7980f, 0.7166f, 0.6125f, 0.4747f, 0.2836f, 0.0010f, 0};
+    for (size_t i = 0; i < sigmas.size(); ++i) EXPECT_NEAR(sigmas[i], published[i], 6e-5);
+    EXPECT_EQ(made("euler").init_scale, 1);
+    EXPECT_NEAR(made("lcm").steps[1].at.timestep, 961.9, 0.06);
+  }
+  const Sampler& ddim = find_sampler("ddim");
+  EXPECT_EQ(test::complaint_of([&] { own_schedule(Compat::a1111, config, ddim, own_choice(Compat::a1111, ddim, ""), 4, table); }),
+            "UnsupportedError: sampler 'ddim': A1111's has timesteps of its own, which a flow network has not, expected another sampler");
+}
+
 TEST(CompatSchedule, takes_options_and_levels_of_the_users_own) {
   const Sampler& dpm_2 = find_sampler("dpm_2");
   for (const Compat compat : {Compat::comfyui, Compat::a1111}) {

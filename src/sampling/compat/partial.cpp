@@ -20,6 +20,10 @@ RunPart part_of_run(Compat compat, int64_t n, double strength, Steps how) {
     return {int64_t(all), int64_t(all) - n};
   }
   if (compat == Compat::a1111) return {n, n - int64_t(below_one * double(n)) - 1};
+  if (how == Steps::by_program_rounded_up) {
+    const int64_t skipped = int64_t(double(n) - double(n) * strength);  // in this order, as in the reference's pipelines of flow models
+    return {n, strength > 0 ? std::min(skipped, n - 1) : n};
+  }
   const auto taken = int64_t(double(n) * strength);
   if (taken == 0 && strength > 0)
     fail<UsageError>("strength: {} of {} steps is less than one step, expected at least {}, or 0 to only encode and decode the image",

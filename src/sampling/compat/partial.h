@@ -9,11 +9,11 @@
 namespace hearth::sampling {
 
 // Which of n steps a run executes at a strength from 0 to 1; a smaller strength keeps more of the image.
-//   hearth, diffusers   the last ⌊strength·n⌋ of n
+//   hearth, diffusers   the last ⌊strength·n⌋ of n; by_program_rounded_up: all but the first ⌊n − strength·n⌋
 //   comfyui             the last n of ⌊n/strength⌋; none at 0
 //   a1111               the last ⌊min(strength, 0.999)·n⌋ + 1 of n; its samplers with times of their own: rest_by_times, a1111_even_rest
 // all_steps: the last n of ⌊n/strength⌋ in any of them (a1111: of ⌊n/min(strength, 0.999)⌋), as in A1111's second pass; none at 0.
-enum class Steps { by_program, all_steps };
+enum class Steps { by_program, by_program_rounded_up, all_steps };
 struct RunPart {
   int64_t steps = 0;    // of the whole schedule
   int64_t skipped = 0;  // of these, at the noisy end

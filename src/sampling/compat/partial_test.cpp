@@ -32,6 +32,15 @@ TEST(PartialRun, takes_as_many_steps_as_the_program) {
   EXPECT_EQ(taken(Compat::comfyui, 20, 0), P(20, 20));
   EXPECT_EQ(taken(Compat::hearth, 10, 0.3, Steps::all_steps), P(33, 23));
   EXPECT_EQ(taken(Compat::a1111, 10, 1, Steps::all_steps), P(10, 0));
+  // As in the reference's pipelines of flow models: get_timesteps() of SD3 and FLUX.
+  for (const auto& [n, strength, skipped] :
+       {std::tuple(7, 0.3, 4), {10, 0.3, 7}, {10, 0.7, 3}, {28, 0.6, 11}, {100, 0.29, 71}, {5, 1.0, 0}})
+    EXPECT_EQ(taken(Compat::diffusers, n, strength, Steps::by_program_rounded_up), P(n, skipped)) << n << " " << strength;
+  EXPECT_EQ(taken(Compat::hearth, 10, 0.01, Steps::by_program_rounded_up), P(10, 9));
+  EXPECT_EQ(taken(Compat::hearth, 10, 1e-30, Steps::by_program_rounded_up), P(10, 9));
+  EXPECT_EQ(taken(Compat::hearth, 10, 0, Steps::by_program_rounded_up), P(10, 10));
+  EXPECT_EQ(taken(Compat::a1111, 20, 0.5, Steps::by_program_rounded_up), P(20, 9));
+  EXPECT_EQ(taken(Compat::comfyui, 20, 0.6, Steps::by_program_rounded_up), P(33, 13));
   for (const double strength : {-0.1, 1.1, std::nan("")})
     EXPECT_NE(complaint_of([&] { part_of_run(Compat::hearth, 10, strength); }).find("expected a number from 0 to 1"), std::string::npos);
   EXPECT_NE(complaint_of([] { part_of_run(Compat::hearth, 10, 0.01); }).find("is less than one step, expected at least 0.1"),

@@ -17,10 +17,10 @@ std::string table_for(const ScheduleRequest& r) {
   return table == r.step_tables.end() ? r.name : std::string(table->second);
 }
 
-ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
+ScheduleChoice choice_of(const SchedulerConfig& own, const ScheduleRequest& r, const Sampler& sampler) {
   if (!r.sigmas.empty()) {
     if (!r.name.empty() || !r.options.empty()) fail<UsageError>("generate: both sigmas and a schedule, expected one of them");
-    return given_sigmas(r.sigmas, SigmaFamily::exploding);
+    return given_sigmas(r.sigmas, own.prediction == Prediction::flow ? SigmaFamily::flow : SigmaFamily::exploding);
   }
   if (r.common) return find_schedule(r.name, r.options, Form::peers);
   if (has_own_schedule(r.compat, sampler))
@@ -32,10 +32,10 @@ ScheduleChoice choice_of(const ScheduleRequest& r, const Sampler& sampler) {
 }  // namespace
 
 RunSchedule run_schedule(const SchedulerConfig& own, const Sampler& sampler, const ScheduleRequest& r, int64_t steps) {
-  ScheduleChoice choice = choice_of(r, sampler);
+  ScheduleChoice choice = choice_of(own, r, sampler);
   choice.drops_penultimate = r.drops_penultimate;
   if (r.common) return {common_schedule(own, choice, steps), choice.text()};
-  if (has_own_schedule(r.compat, sampler)) return {own_schedule(r.compat, own, sampler, choice, steps), choice.text()};
+  if (has_own_schedule(r.compat, sampler)) return {own_schedule(r.compat, own, sampler, choice, steps, r.flow), choice.text()};
   // Another sampler uses its own class's defaults for keys that the scheduler config omits, as in the reference.
   const SchedulerConfig config = config_for(sampler, own);
   const bool karras = choice.name == "default" && config.curve == Curve::karras;

@@ -1,6 +1,7 @@
 // The schedule of a run, from the request and the checkpoint's scheduler_config.json.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@ struct ScheduleRequest {
   bool common = false;  // use common_schedule for any sampler
   // Under a1111: names of published step tables, each with the table that it selects for this model.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
+  std::optional<FlowTable> flow = {};  // of a flow model in the program of `compat`: own_schedule
 };
 
 struct RunSchedule {

@@ -442,7 +442,7 @@ SchedulerConfig SchedulerConfig::with_class(SchedulerClass other) const {
   }
   SchedulerConfig s = read_as(source_, other, PrkSteps::skipped);
   s.source_ = source_;
-  s.mu = mu;
+  s.mu = mu, s.even_times = even_times;
   s.in_stable_diffusion_ = in_stable_diffusion_, s.clips_ = clips_;
   if (in_stable_diffusion_ && source_.has("steps_offset")) s.steps_offset = 1;
   if (in_stable_diffusion_ && !clips_ && source_.has("clip_sample")) s.clip.reset();

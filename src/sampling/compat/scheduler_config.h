@@ -104,6 +104,7 @@ struct SchedulerConfig {
 
   // Flow models.
   double shift = 1;
+  bool even_times = false;     // the family's pipelines run the class on flow_times(n), not on its own times
   bool dynamic_shift = false;  // the shift depends on the image's size; `mu` is required
   std::optional<double> mu;
   TimeShift time_shift = TimeShift::exponential;

@@ -60,7 +60,8 @@ Tensor mag(const Predictions& a, const GuidanceCall& call) {
 }
 
 Tensor with_third(const Predictions& a, const GuidanceCall& call, double scale) {
-  return away_from(a.negative ? cfg(a, call) : a.prompt, a.prompt, a.perturbed, scale);
+  const Tensor base = a.negative ? cfg(a, call) : a.prompt;
+  return a.perturbed ? away_from(base, a.prompt, a.perturbed, scale) : base;
 }
 Tensor pag(const Predictions& a, const GuidanceCall& call) {
   const double less = call.option("adaptive") * (1000 - double(call.level.timestep));
@@ -123,20 +124,40 @@ std::vector<GuidanceMethod> rows() {
       {.name = "slg",
        .aliases = {"SkipLayerGuidance"},
        .summary = "also away from the prediction without some layers",
-       .options = {{.name = "slg_scale", .summary = "strength", .standard = 2.8}},
+       .options = {{.name = "slg_scale", .summary = "strength", .standard = 2.8},
+                   {.name = "layers", .summary = "blocks that are skipped", .standard = set_of({7, 8, 9}), .indices = true}},
        .perturbation = Perturbation::skipped_layers,
+       .window_of_perturbation = true,
        .combine = slg}};
-  for (GuidanceMethod& m : methods) m.options.insert(m.options.end(), common().begin(), common().end());
+  for (GuidanceMethod& m : methods) {
+    m.options.insert(m.options.end(), common().begin(), common().end());
+    if (!m.window_of_perturbation) continue;
+    const auto own = m.options.end() - std::ptrdiff_t(common().size());
+    own[0] = {.name = "start", .summary = "layers are skipped after this fraction of the steps", .standard = 0.01, .most = 1};
+    own[1] = {.name = "stop", .summary = "layers are skipped before this fraction of the steps", .standard = 0.2, .most = 1};
+  }
   return methods;
 }
 
 constexpr std::array<std::string_view, 9> known{
     "sag", "seg", "frequency_decoupled", "perp_neg", "mahiro", "fresca", "epsilon_scaling", "auto_guidance", "dynamic_thresholding"};
 
-bool inside(const Guidance& g, const Level& level, const GuidanceMemory& memory) {
-  const double n = double(memory.steps), step = double(memory.step), sigma = level.sigma / level.alpha;
-  return step >= std::floor(g.options.at("start") * n) && step < std::floor(g.options.at("stop") * n) && sigma >= g.lowest &&
-         sigma <= g.highest;
+bool in_interval(const Guidance& g, const Level& level) {
+  const double sigma = level.sigma / level.alpha;
+  return sigma >= g.lowest && sigma <= g.highest;
+}
+
+// Whether the negative prompt and the perturbation take part at this step.
+bool guides(const Guidance& g, const Level& level, const GuidanceMemory& memory) {
+  const double n = double(memory.steps), step = double(memory.step);
+  const bool in_window = step >= std::floor(g.options.at("start") * n) && step < std::floor(g.options.at("stop") * n);
+  return (in_window || g.method->window_of_perturbation) && in_interval(g, level);
+}
+bool perturbs(const Guidance& g, const Level& level, const GuidanceMemory& memory) {
+  if (g.method->perturbation == Perturbation::none) return false;
+  if (!g.method->window_of_perturbation) return guides(g, level, memory);
+  const double n = double(memory.steps), step = double(memory.step);
+  return step > n * g.options.at("start") && step < n * g.options.at("stop") && in_interval(g, level);
 }
 
 // Converts a prediction to the space in which it is combined with others, and back.
@@ -186,16 +207,16 @@ Guidance resolve(Guidance g) {
 }
 
 Branches branches(const Guidance& g, const Level& level, const GuidanceMemory& memory, Unconditional unconditional) {
-  const bool guided = inside(g, level, memory), by_prompt = guided && uses_guidance(g) && g.image_scale.value_or(1) >= 1;
+  const bool by_prompt = guides(g, level, memory) && uses_guidance(g) && g.image_scale.value_or(1) >= 1;
   return {.negative = unconditional == Unconditional::needed || by_prompt,
-          .perturbed = guided && g.method->perturbation != Perturbation::none,
+          .perturbed = perturbs(g, level, memory),
           .imageless = g.image_scale && by_prompt};
 }
 
 Tensor guided_x0(const Guidance& g, const Tensor& x, const Predictions& predictions, const Level& level, Parameterization prediction,
                  GuidanceMemory& memory) {
   Tensor estimate;
-  if (!inside(g, level, memory) || (!predictions.negative && !predictions.perturbed) || (g.image_scale && !predictions.imageless)) {
+  if (!guides(g, level, memory) || (!predictions.negative && !predictions.perturbed) || (g.image_scale && !predictions.imageless)) {
     estimate = x0_of(x, predictions.prompt, level, prediction);
   } else {
     const auto space = Space(int(g.options.at("space")));

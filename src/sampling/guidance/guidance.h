@@ -58,6 +58,7 @@ struct GuidanceMethod {
   std::string_view summary;
   std::vector<Option> options = {};
   Perturbation perturbation = Perturbation::none;
+  bool window_of_perturbation = false;  // `start` and `stop` limit the perturbed prediction, not the negative one
   Tensor (*combine)(const Predictions&, const GuidanceCall&);
 
   std::span<const Option> own_options() const;  // without those that all methods share
@@ -83,7 +84,9 @@ struct Guidance {
 };
 
 // Options that all methods have, besides their own:
-//   start, stop       guidance is applied from step ⌊start·n⌋ on and before step ⌊stop·n⌋ (0 and 1)
+//   start, stop       guidance is applied from step ⌊start·n⌋ on and before step ⌊stop·n⌋ (0 and 1). slg: the prediction without layers is
+//                     evaluated at steps i with start·n < i < stop·n, as in the reference's pipeline (0.01 and 0.2), and classifier-free
+//                     guidance at all steps
 //   space             how predictions are combined: as the network outputs them, as x̂₀, or as v (prediction)
 //   threshold         dynamic thresholding of x̂₀ at this quantile; 0: none (0)
 //   threshold_most    its largest divisor (1)

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "ops/shape_ops.h"
 #include "sampling/guidance/denoiser.h"
+#include "sampling/guidance/guidance_methods.h"
 #include "support/backend_test.h"
 #include "support/complaint.h"
 #include "support/golden.h"
@@ -173,6 +174,39 @@ HOST_TEST(Guidance, all_branches_are_asked_in_one_batch) {
                f.at(R"(pag|{"scale": 1, "pag_scale": 2})", 0).to_vector(), 1e-6);  // observed 1.0e-7
 }
 
+// The steps of diffusers' skip-layer guidance: n·start < i < n·stop, both strict, so never the first one; classifier-free guidance at all.
+HOST_TEST(Guidance, layers_are_skipped_between_two_steps) {
+  const Fixture f(device);
+  const auto steps = [](Guidance g, int64_t n) {
+    g.method = &find_guidance("slg");
+    g = resolve(g);
+    std::string text;
+    GuidanceMemory memory{.steps = n};
+    for (; memory.step < n; ++memory.step) {
+      const Branches b = branches(g, Level::flow(0.5, 500), memory, Unconditional::unused);
+      EXPECT_EQ(b.negative, g.scale > 1);
+      text += b.perturbed ? 'x' : '.';
+    }
+    return text;
+  };
+  EXPECT_EQ(steps({.scale = 4}, 28), ".xxxxx......................");
+  EXPECT_EQ(steps({.scale = 1}, 10), ".x........");
+  EXPECT_EQ(steps({.options = {{"start", 0}, {"stop", 1}}}, 4), ".xxx");
+  EXPECT_EQ(steps({.options = {{"start", 0.25}, {"stop", 0.75}}}, 8), "...xxx..");
+  GuidanceMemory second{.step = 1, .steps = 10};
+  const Guidance outside = resolve({.method = &find_guidance("slg"), .lowest = 2});  // σ/α is 1
+  EXPECT_EQ(branches(outside, Level::flow(0.5, 500), second, Unconditional::unused).count(), 1);
+
+  const Guidance g = resolve({.scale = 5, .method = &find_guidance("slg"), .options = {{"slg_scale", 2}}});
+  GuidanceMemory memory{.step = 1, .steps = 10};
+  const Tensor negative = f.at("negative", 0), prompt = f.at("prompt", 0), other = f.at("other", 0);
+  const auto x0 = [&](const Tensor& perturbed) {
+    return guided_x0(g, prompt, {negative, prompt, perturbed}, Level::flow(0.5, 500), Prediction::sample, memory).to_vector();
+  };
+  EXPECT_EQ(x0(other), away_from(classifier_free(negative, prompt, 5), prompt, other, 2).to_vector());
+  EXPECT_EQ(x0({}), classifier_free(negative, prompt, 5).to_vector());
+}
+
 TEST(GuidanceNames, are_those_of_other_programs_too) {
   for (const auto& [name, method] : {std::pair{"CFG", "cfg"},
                                      {"CFGZeroStar", "cfg_zero_star"},
@@ -210,6 +244,18 @@ TEST(GuidanceOptions, that_do_not_fit_are_refused) {
               parsed({{"from", "nothing"}});
             }),
             "UsageError: guidance 'apg': from is 'nothing', expected one of negative, prompt");
+  const auto layers = [](const std::string& text) {
+    const Options all = parse_options("guidance 'slg'", find_guidance("slg").options, {{"layers", text}});
+    return text_of(*std::ranges::find(find_guidance("slg").options, "layers", &Option::name), all.at("layers"));
+  };
+  EXPECT_EQ(layers("7,8,9"), "7,8,9");
+  EXPECT_EQ(layers("52,0,13,0"), "0,13,52");
+  EXPECT_EQ(indices_of(set_of({3, 37})), (std::vector<int64_t>{3, 37}));
+  for (const char* wrong : {"", "7,", "a", "-1", "53", "7;8", "1.5"})
+    EXPECT_EQ(test::complaint_of([&] { layers(wrong); }),
+              fmt::format("UsageError: guidance 'slg': layers is '{}', expected indices from 0 to 52 with commas, as in 7,8,9", wrong));
+  EXPECT_EQ(complaint({.method = &find_guidance("slg"), .options = {{"layers", 0}}}),
+            "UsageError: guidance 'slg': layers is no set of indices, expected some from 0 to 52");
   EXPECT_EQ(test::complaint_of([&] { parsed({{"eta", "1x"}}); }), "UsageError: guidance 'apg': eta is '1x', which is not a number");
 }
 

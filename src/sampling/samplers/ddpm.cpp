@@ -38,6 +38,7 @@ std::vector<Sampler> ddpm_rows() {
                         .choices = {ddpm_variances[0], ddpm_variances[1], ddpm_variances[2]}}},
            .programs = {.comfyui = true, .a1111 = true},
            .scheduler = SchedulerClass::euler,
+           .on_flow_paths = false,
            .step = step}};
 }
 

@@ -16,15 +16,16 @@ double shift_in_use(const SchedulerConfig& c) {
   return shift_of(c.time_shift, *c.mu);
 }
 
-// As in the classes: between the ends of the shifted table, and shifted (again).
+// As in the classes: between the ends of the shifted table, and shifted (again); or of even times.
 Values class_sigmas(const SchedulerConfig& c, double shift, int64_t n) {
   const auto N = double(c.num_train_timesteps);
   const auto end = [&](float t) {
     const float s = t / float(N), k = float(c.shift);
     return c.dynamic_shift ? double(s) : double(k * s / (1 + (k - 1) * s));
   };
-  Values sigmas = linspace(end(float(N)) * N, end(1) * N, n);
-  for (double& s : sigmas) s /= N;
+  Values sigmas = c.even_times ? flow_times(n) : linspace(end(float(N)) * N, end(1) * N, n);
+  if (!c.even_times)
+    for (double& s : sigmas) s /= N;
   for (double& s : sigmas) s = c.dynamic_shift ? shift / (shift + (1 / s - 1)) : shifted(s, shift);
   if (c.shift_terminal) {
     sigmas.push_back(0);

@@ -253,6 +253,36 @@ TEST(Schedule, dynamic_shift_needs_the_images_mu) {
   EXPECT_NEAR(make_schedule(c, find_schedule("simple"), 4).sigmas()[1], 0.9045f, 6e-5);
 }
 
+// As FlowMatchEulerDiscreteScheduler.set_timesteps(sigmas=linspace(1, 1/n, n), mu=mu) of diffusers 0.39.0: the shift, then the terminal
+// stretch, then the curve.
+TEST(Schedule, of_flow_networks_on_even_times) {
+  const auto made = [](const std::string& more, std::optional<double> mu, int64_t n) {
+    SchedulerConfig c = SchedulerConfig::read(Config::parse("{\"shift\": 3.0" + more + "}", "test"), "FlowMatchEulerDiscreteScheduler");
+    c.even_times = true, c.mu = mu;
+    const Schedule s = make_schedule(c, {}, n);
+    EXPECT_NEAR(s.timesteps().back(), 1000 * s.sigmas()[size_t(n) - 1], 1e-3);
+    return s.sigmas();
+  };
+  const std::string dynamic = R"(, "use_dynamic_shifting": true, "base_shift": 0.5, "max_shift": 1.15)";
+  expect_near(made(dynamic, 1.15, 4), {1, 0.9045308, 0.7595109, 0.5128441, 0}, 1e-6);
+  expect_near(made(dynamic, 0.4593333, 5), {1, 0.8636129, 0.7036622, 0.5134637, 0.2835416, 0}, 1e-6);
+  expect_near(made(dynamic, 1.15, 1), {1, 0}, 0);
+  expect_near(made("", {}, 4), {1, 0.9, 0.75, 0.5, 0}, 1e-6);
+  expect_near(made(dynamic + R"(, "shift_terminal": 0.1)", 0.9, 4), {1, 0.8045211, 0.5265697, 0.1, 0}, 1e-6);
+  expect_near(made(dynamic + R"(, "use_karras_sigmas": true)", 0.9, 4), {1, 0.7742727, 0.5937079, 0.4505095, 0}, 1e-6);
+  expect_near(made(dynamic + R"(, "use_beta_sigmas": true, "shift_terminal": 0.05)", 0.9, 3), {1, 0.525, 0.05, 0}, 1e-6);
+  expect_near(made(dynamic + R"(, "time_shift_type": "linear")", 0.9, 4), {1, 0.7297297, 0.4736842, 0.2307692, 0}, 1e-6);
+}
+
+// Another sampler runs on the same levels.
+TEST(Schedule, even_times_and_mu_hold_for_every_sampler_of_a_flow_network) {
+  auto c = SchedulerConfig::read(Config::parse(R"({"use_dynamic_shifting": true})", "test"), "FlowMatchEulerDiscreteScheduler");
+  c.even_times = true, c.mu = 1.15;
+  for (const SchedulerClass other :
+       {SchedulerClass::heun, SchedulerClass::dpmpp_multistep, SchedulerClass::unipc, SchedulerClass::flow_lcm})
+    expect_near(make_schedule(c.with_class(other), {}, 4).sigmas(), {1, 0.9045308, 0.7595109, 0.5128441, 0}, 1e-6);
+}
+
 TEST(Schedule, pndm_starts_with_runge_kutta_steps_unless_told_not_to) {
   const auto config = SchedulerConfig::read(Config::parse("{}", "test"), "PNDMScheduler");
   const Schedule s = make_schedule(config, {}, 10);

@@ -61,10 +61,12 @@ Levels exploding_levels(const SchedulerConfig& c, const NoiseTable& table, int64
   return l;
 }
 
+double flow_shift(const SchedulerConfig& c) { return c.dynamic_shift && c.mu ? shift_of(c.time_shift, *c.mu) : c.shift; }
+
 // σ = shift·s/(1 + (shift − 1)·s) of s evenly spaced between 1 − 1/N (UniPC: 1) and 0, which is excluded.
 Values flow_curve(const SchedulerConfig& c, int64_t n) {
   const auto N = double(c.num_train_timesteps);
-  const double shift = c.dynamic_shift && c.mu ? shift_of(c.time_shift, *c.mu) : c.shift;
+  const double shift = flow_shift(c);
   Values sigmas = linspace(1, 1 / N, n + 1);
   if (c.scheduler == unipc) {
     sigmas.pop_back();
@@ -164,7 +166,7 @@ void sigma_levels(Schedule& schedule, const SchedulerConfig& c, const NoiseTable
                    .table = std::make_shared<const NoiseTable>(table)};
   Levels l;
   if (choice.gives_sigmas() && flow) {
-    l = chosen_levels(table, choice.make(ModelSigmas::flow(c.shift, c.num_train_timesteps), n));
+    l = chosen_levels(table, choice.make(ModelSigmas::flow(flow_shift(c), c.num_train_timesteps), n));
     for (size_t i = 0; i < l.sigmas.size(); ++i) l.timesteps[i] = l.sigmas[i] * double(c.num_train_timesteps);
   } else if (choice.gives_sigmas()) {
     l = chosen_levels(table, choice.make(ModelSigmas::exploding(table.sigmas), n));

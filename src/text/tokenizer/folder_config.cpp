@@ -11,12 +11,12 @@ namespace hearth::text::pipeline {
 namespace {
 
 using Json = nlohmann::json;
-namespace fs = std::filesystem;
 
-Json load_object(const fs::path& file) {
-  if (!fs::exists(file)) return nullptr;
-  Json json = load_json(file);
-  if (!json.is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", file.string());
+Json load_object(const TokenizerFiles& files, const std::string& name) {
+  const auto file = files.read(name);
+  if (!file) return nullptr;
+  Json json = parse_json(file->text, file->where);
+  if (!json.is_object()) fail<WeightError>("{}: the contents are not an object, expected a JSON object", file->where);
   return json;
 }
 
@@ -166,15 +166,15 @@ void add_extra_ids(Json& config, int64_t count) {
 
 }  // namespace
 
-FolderConfig FolderConfig::read(const fs::path& folder, std::span<const FamilyClass> classes) {
+FolderConfig FolderConfig::read(const TokenizerFiles& files, std::span<const FamilyClass> classes) {
   FolderConfig read;
-  Json config = load_object(folder / "tokenizer_config.json");
+  Json config = load_object(files, "tokenizer_config.json");
   read.config = std::make_shared<Json>(config.is_null() ? Json::object() : std::move(config));
-  read.special_tokens_map = std::make_shared<Json>(load_object(folder / "special_tokens_map.json"));
-  read.added_tokens = std::make_shared<Json>(load_object(folder / "added_tokens.json"));
-  read.tokenizer_class = text_of(*read.config, "tokenizer_class");
+  read.special_tokens_map = std::make_shared<Json>(load_object(files, "special_tokens_map.json"));
+  read.added_tokens = std::make_shared<Json>(load_object(files, "added_tokens.json"));
+  read.tokenizer_class = files.tokenizer_class.empty() ? text_of(*read.config, "tokenizer_class") : files.tokenizer_class;
   if (read.tokenizer_class.empty()) {
-    const Json model = load_object(folder / "config.json");
+    const Json model = load_object(files, "config.json");
     read.tokenizer_class = text_of(model, "tokenizer_class");
     if (read.tokenizer_class.empty()) read.tokenizer_class = class_of_model_type(text_of(model, "model_type"), classes);
   }

@@ -9,21 +9,36 @@ namespace fs = std::filesystem;
 
 Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> classes) {
   if (!fs::exists(path)) fail<IoError>("{}: no such file or folder", path.string());
-  const bool is_folder = fs::is_directory(path);
+  const bool is_folder = fs::is_directory(path), is_model = !is_folder && path.extension() == ".model";
   const fs::path folder = is_folder ? path : path.parent_path();
-  const pipeline::FolderConfig config = pipeline::FolderConfig::read(folder, classes);
-  // The given file, or else the first that exists.
-  const fs::path json = is_folder ? folder / "tokenizer.json" : path.extension() == ".model" ? fs::path() : path;
+  // The given file replaces that of its kind.
+  const auto place_of = [=](const std::string& name) {
+    if (is_folder) return folder / name;
+    if (name == "tokenizer.json") return is_model ? fs::path() : path;
+    return is_model && name.ends_with(".model") ? path : folder / name;
+  };
+  const auto read = [=](const std::string& name) -> std::optional<TokenizerFiles::Text> {
+    const fs::path file = place_of(name);
+    if (file.empty() || !fs::exists(file)) return std::nullopt;
+    return TokenizerFiles::Text{read_file(file), file.string()};
+  };
+  return open({.where = path.string(), .read = read}, classes);
+}
+
+Tokenizer Tokenizer::open(const TokenizerFiles& files, std::span<const FamilyClass> classes) {
+  const pipeline::FolderConfig config = pipeline::FolderConfig::read(files, classes);
   const char* const model_name = config.tokenizer_class == "T5Tokenizer" ? "spiece.model" : "tokenizer.model";
-  const fs::path model = !is_folder && path.extension() == ".model" ? path : folder / model_name;
-  const bool has_json = !json.empty() && fs::exists(json), has_model = fs::exists(model);
-  const bool convert = has_model && (!has_json || pipeline::prefers_sentencepiece(config));
+  std::optional<TokenizerFiles::Text> model, json, vocab, merges;
+  if (pipeline::prefers_sentencepiece(config)) model = files.read(model_name);
+  if (!model) json = files.read("tokenizer.json");
+  if (!model && !json) model = files.read(model_name);
+  if (!model && !json) vocab = files.read("vocab.json"), merges = files.read("merges.txt");
 
   pipeline::TokenizerFile file;
-  if (convert) file = pipeline::convert_sentencepiece(read_file(model), model.string(), config);
-  else if (has_json) file = pipeline::parse_tokenizer_file(read_file(json), json.string());
-  else if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) file = pipeline::read_slow_files(folder, config);
-  else fail<IoError>("{}: holds no tokenizer, expected tokenizer.json, tokenizer.model, or vocab.json and merges.txt", path.string());
+  if (model) file = pipeline::convert_sentencepiece(model->text, model->where, config);
+  else if (json) file = pipeline::parse_tokenizer_file(json->text, json->where);
+  else if (vocab && merges) file = pipeline::read_slow_files(*vocab, *merges, files.where, config);
+  else fail<IoError>("{}: holds no tokenizer, expected tokenizer.json, {}, or vocab.json and merges.txt", files.where, model_name);
   pipeline::apply_class(file, config);
   const auto data = pipeline::make_tokenizer(std::move(file));
   pipeline::apply_config(*data, config);

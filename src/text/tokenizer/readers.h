@@ -1,7 +1,6 @@
 // Readers for the files of a tokenizer.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,7 +17,7 @@ struct FolderConfig {
   std::shared_ptr<const nlohmann::json> added_tokens;        // added_tokens.json, null if there is none
   std::string tokenizer_class;                               // without "Fast"; empty: unknown
 
-  static FolderConfig read(const std::filesystem::path& folder, std::span<const FamilyClass> classes);
+  static FolderConfig read(const TokenizerFiles& files, std::span<const FamilyClass> classes);
 };
 
 // The number of tokens "<extra_id_0>" … that T5's class adds: 100 unless the configuration sets it. WeightError unless it is a number from
@@ -32,8 +31,9 @@ void apply_class(TokenizerFile& file, const FolderConfig& folder);
 // Adds special and added tokens, sets BOS and EOS like the class, and finishes the added vocabulary.
 void apply_config(Tokenizer::Data& data, const FolderConfig& folder);
 
-// Converts vocab.json and merges.txt like GPT2Converter and Qwen2Converter. UnsupportedError for another class.
-TokenizerFile read_slow_files(const std::filesystem::path& folder, const FolderConfig& config);
+// Converts vocab.json and merges.txt like GPT2Converter and Qwen2Converter. UnsupportedError for another class. `where`: of both.
+TokenizerFile read_slow_files(const TokenizerFiles::Text& vocab, const TokenizerFiles::Text& merges, const std::string& where,
+                              const FolderConfig& config);
 
 // Converts a SentencePiece model like SpmConverter and its subclasses.
 TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& where, const FolderConfig& config);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,16 @@ struct FamilyClass {
   std::string_view model_type, tokenizer_class;
 };
 
+// The files of a tokenizer, in whatever they are kept.
+struct TokenizerFiles {
+  struct Text {
+    std::string text, where;  // where: for messages
+  };
+  std::string where;                                                 // of all files, for messages
+  std::function<std::optional<Text>(const std::string& name)> read;  // "tokenizer.json"; nullopt if there is no such file
+  std::string tokenizer_class = {};  // the class of transformers that reads them, whatever the files say; empty: as they say
+};
+
 // Immutable and thread-safe after construction. Copies share the vocabulary. Text is UTF-8; each maximal invalid part counts as U+FFFD. Its
 // length is not limited; time is O(n log n).
 class Tokenizer {
@@ -42,6 +53,7 @@ class Tokenizer {
   // related files of its folder. `classes`: the class of a folder that names none. IoError for a file that is missing or malformed,
   // WeightError for an inconsistent vocabulary, UnsupportedError for an unsupported kind of stage.
   static Tokenizer open(const std::filesystem::path& path, std::span<const FamilyClass> classes = {});
+  static Tokenizer open(const TokenizerFiles& files, std::span<const FamilyClass> classes = {});
   // The same errors; UnsupportedError for an unknown `model` or `pre`.
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
 

@@ -90,7 +90,7 @@ std::string_view GgufFile::bytes(size_t shard, const GgufEntry& entry) const {
 
 std::map<std::string, TensorInfo> GgufFile::list() const {
   std::map<std::string, TensorInfo> all;
-  for (const auto& [name, owner] : owners_) all.emplace_hint(all.end(), name, owner.entry->info);
+  for (const auto& [name, owner] : owners_) all.emplace_hint(all.end(), name, owner.entry->info)->second.short_rank = true;
   return all;
 }
 
@@ -109,6 +109,13 @@ Tensor GgufFile::read(const std::string& name, const Shape&, Backend& backend) {
     return {storage, entry->info.shape, entry->info.dtype};
   }
   return written_on_host(backend, entry->info.shape, entry->info.dtype, [&](Tensor& copy) { std::memcpy(copy.raw(), data, copy.bytes()); });
+}
+
+std::span<const std::byte> GgufFile::stored_bytes(const std::string& name) const {
+  const auto found = owners_.find(name);
+  if (found == owners_.end()) return {};
+  const auto& [shard, entry, held] = found->second;
+  return {shard->mapping->data() + entry->begin, size_t(entry->end - entry->begin)};
 }
 
 bool GgufFile::mapped(const std::string& name) const {
@@ -137,6 +144,11 @@ void GgufFile::release_all() {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, owner] : owners_)
     if (owner.held.expired()) release(owner);
+}
+
+std::string gguf_architecture(const TensorSource& source) {
+  const auto* const file = dynamic_cast<const GgufFile*>(&source);
+  return file ? file->architecture() : std::string();
 }
 
 }  // namespace hearth

@@ -9,6 +9,9 @@
 // (default 32), consists of whole blocks, is inside the data and does not overlap another. An unsupported type (IQ2_XXS, TQ1_0, NVFP4, …)
 // is an error only when the tensor is requested.
 //
+// Some image models have the key "comfy.gguf.orig_shape.NAME" for a tensor that was reshaped to rows of whole blocks: the tensor has that
+// shape here, and its blocks may cross its rows. ggml does not store leading axes of size 1 (TensorInfo::short_rank).
+//
 // A split model ("name-00001-of-00003.gguf", keys split.no, split.count, split.tensors.count) can be opened by any of its files; the
 // metadata come from the first. All files must exist, agree on their count and hold the tensors that they declare.
 #pragma once
@@ -32,9 +35,10 @@ class GgufFile : public TensorSource {
   // another version or an array of arrays.
   static std::shared_ptr<GgufFile> open(const std::filesystem::path& path);
 
-  const GgufMetadata& metadata() const { return shards_.front().header.metadata; }  // its texts are valid while the file lives
-  std::vector<std::filesystem::path> paths() const;                                 // one, or the split files in order
-  uint64_t file_bytes() const;                                                      // of all files
+  const GgufMetadata& metadata() const { return shards_.front().header.metadata; }          // its texts are valid while the file lives
+  std::string architecture() const { return metadata().text("general.architecture", ""); }  // "llama"; empty if the file states none
+  std::vector<std::filesystem::path> paths() const;                                         // one, or the split files in order
+  uint64_t file_bytes() const;                                                              // of all files
   const std::map<std::string, GgufEntry>& entries(size_t shard) const { return shards_.at(shard).header.tensors; }
 
   // The bytes of a tensor, valid while the file lives.
@@ -47,6 +51,7 @@ class GgufFile : public TensorSource {
   // aligned. IoError if the file was modified since it was opened; WeightError for an unknown name; UnsupportedError for an unsupported
   // type.
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override;
+  std::span<const std::byte> stored_bytes(const std::string& name) const override;
   bool mapped(const std::string& name) const override;
   // Lets the system drop the tensor's pages from memory; the next access reads them from the file again.
   void release(const std::string& name) override;
@@ -74,5 +79,8 @@ class GgufFile : public TensorSource {
   std::map<std::string, Owner> owners_;
   std::mutex mutex_;
 };
+
+// That of a source that is a GGUF file; empty for others.
+std::string gguf_architecture(const TensorSource& source);
 
 }  // namespace hearth

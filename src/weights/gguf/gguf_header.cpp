@@ -1,5 +1,7 @@
 #include "weights/gguf/gguf_header.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -119,6 +121,25 @@ GgufEntry tensor(Cursor& in, const std::string& where) {
   return entry;
 }
 
+// Another shape of the same values, which programs for image models state as "comfy.gguf.orig_shape.NAME": block types had needed longer
+// rows.
+void restore_shape(const GgufMetadata& metadata, const std::string& name, TensorInfo& info) {
+  const std::string key = "comfy.gguf.orig_shape." + name;
+  if (!metadata.has(key) || !info.unreadable.empty()) return;
+  Shape shape;
+  int64_t values = 1;
+  const std::vector<int64_t> sizes = metadata.integers(key);
+  bool fits = !sizes.empty() && sizes.size() <= size_t(Shape::max_rank);
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    fits = sizes[i] >= 0 && !__builtin_mul_overflow(values, sizes[i], &values);
+    shape.push_back(sizes[i]);
+  }
+  if (!fits || values != info.shape.numel())
+    fail<IoError>("{}: '{}' is [{}], expected a shape of the {} values of the tensor, {}", metadata.where(), key, fmt::join(sizes, ", "),
+                  info.shape.numel(), info.shape);
+  info.shape = shape;
+}
+
 uint64_t alignment_of(const GgufMetadata& metadata) {
   const int64_t alignment = metadata.integer("general.alignment", 32);
   if (alignment <= 0 || !std::has_single_bit(uint64_t(alignment)))
@@ -165,8 +186,9 @@ GgufHeader parse_gguf_header(std::string_view file, const std::string& where) {
   header.alignment = alignment_of(header.metadata);
   for (uint64_t i = 0; i < tensors; ++i) {
     const std::string name = in.name("a tensor's name");
-    if (!header.tensors.emplace(name, tensor(in, fmt::format("{}: tensor '{}'", where, name))).second)
-      fail<IoError>("{}: has the tensor '{}' twice", where, name);
+    const auto [entry, is_new] = header.tensors.emplace(name, tensor(in, fmt::format("{}: tensor '{}'", where, name)));
+    if (!is_new) fail<IoError>("{}: has the tensor '{}' twice", where, name);
+    restore_shape(header.metadata, name, entry->second.info);
   }
   const uint64_t padding = (header.alignment - in.position() % header.alignment) % header.alignment;
   // A file of metadata alone may end without padding.

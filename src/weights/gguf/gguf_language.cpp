@@ -139,7 +139,8 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture) {
 void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values) {
   GgufKeyWriter to(values, architecture.name, config.where());
   for (const std::string& key : config.keys())
-    if (config.has(key) && std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
+    if (config.has(key) && !config.is_default(key) &&
+        std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
       to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
   for (const GgufKey& row : architecture.keys) write_row(row, config, to);
 }

@@ -15,7 +15,7 @@ const GgufArchitecture& gguf_architecture_of(const GgufMetadata& metadata, std::
 // are interleaved. UnsupportedError for a key that has an effect and no row, WeightError for one that is missing or invalid.
 Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture);
 
-// The other direction, for a complete config. UnsupportedError for a key that has no row.
+// The other direction, for a completed config. UnsupportedError for a value that is not the default and has no row.
 void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values);
 // The values of rope_freqs.weight, which a GGUF file stores as a tensor and not as a key; empty if the config has none.
 std::vector<float> gguf_rope_divisors(const Config& config, const GgufArchitecture& architecture);

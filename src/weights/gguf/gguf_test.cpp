@@ -310,5 +310,52 @@ TEST_F(GgufTest, weights_stay_in_the_mapped_file) {
             "weights: FOLDER/every.gguf: 1 unreadable: 'blk.TQ1_0' has the type TQ1_0, which is not supported");
 }
 
+// Programs for image models reshape tensors to rows of whole blocks, and state their shape; ggml drops leading axes of size 1.
+TEST_F(GgufTest, tensors_have_the_shape_that_the_file_states) {
+  const auto with_shape = [](std::initializer_list<int32_t> sizes) {
+    GgufBytes file(2, 1);
+    file.text("comfy.gguf.orig_shape.x").number<uint32_t>(9).number<uint32_t>(5).number<uint64_t>(sizes.size());
+    for (const int32_t size : sizes) file.number(size);
+    return file.tensor("x", {32, 3}, 8, 0).tensor("y", {3, 2}, 0, 128).data(128 + 24).bytes;
+  };
+  write("f.gguf", with_shape({2, 16, 3}));
+  const auto file = GgufFile::open(folder / "f.gguf");
+  EXPECT_EQ(file->list().at("x").shape, (Shape{2, 16, 3}));
+  EXPECT_EQ(file->read("x", {}, *device).dtype(), DType::q8_0);
+  EXPECT_EQ(file->read("x", {}, *device).shape(), (Shape{2, 16, 3}));
+  Weights weights(file, *device);
+  const Weight kernel = weights.weight("x", {2, 16, 3}, WeightKind::conv);
+  EXPECT_EQ(kernel.form.hold, DType::f32);
+  EXPECT_FALSE(kernel.form.in_place);
+  EXPECT_EQ(weights.tensor("y", {1, 1, 2, 3}).shape(), (Shape{1, 1, 2, 3}));
+  EXPECT_NO_THROW(weights.finish());
+  Weights others(file, *device, {.ignore = {"x"}});
+  EXPECT_FALSE(others.tensor("y", {2, 1, 3}));
+  write("f.gguf", with_shape({2, 16}));
+  EXPECT_EQ(message_of<IoError>([&] { GgufFile::open(folder / "f.gguf"); }, folder.path()),
+            "FOLDER/f.gguf: 'comfy.gguf.orig_shape.x' is [2, 16], expected a shape of the 96 values of the tensor, [3, 32]");
+}
+
+// Rows that are not whole blocks cannot be multiplied in place.
+TEST_F(GgufTest, weights_keep_whole_rows_of_blocks_and_dequantize_others) {
+  GgufBytes file(2, 1);
+  file.text("comfy.gguf.orig_shape.cut").number<uint32_t>(9).number<uint32_t>(5).number<uint64_t>(2).number<int32_t>(6).number<int32_t>(16);
+  write("f.gguf", file.tensor("whole", {32, 3}, 8, 0).tensor("cut", {32, 3}, 8, 128).data(128 + 102).bytes);
+  Weights weights(GgufFile::open(folder / "f.gguf"), *device, {.types = {.compact_factors = DType::i16}});
+  for (const WeightKind kind : {WeightKind::linear, WeightKind::glu}) {
+    const Weight w = weights.weight("whole", {3, 32}, kind);
+    EXPECT_TRUE(w.form.in_place);
+    EXPECT_EQ(w.form.factors, DType::i16);
+    EXPECT_EQ(weights.weight("whole", {3, 32}, kind, true).form.factors, DType::f32);
+  }
+  const Weight cut = weights.weight("cut", {6, 16}, WeightKind::linear);
+  EXPECT_FALSE(cut.form.in_place);
+  EXPECT_EQ(cut.form.hold, DType::f32);
+  EXPECT_EQ(weights.table("whole", {3, 32}).dtype(), DType::q8_0);
+  EXPECT_EQ(weights.table("cut", {6, 16}).dtype(), DType::f32);
+  EXPECT_EQ(weights.tensor("cut", {6, 16}).to_vector(), std::vector<float>(96, f16_to_f32(0x0101)));
+  EXPECT_NO_THROW(weights.finish());
+}
+
 }  // namespace
 }  // namespace hearth

@@ -33,9 +33,15 @@ size_t rank_of(const Recognized& r) {
 std::vector<Recognized> recognize(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures) {
   std::vector<Recognized> found;
   for (const Signature& s : signatures) add_found(tensors, s, found);
-  for (const Signature& s : known_signatures()) add_found(tensors, s, found);
+  std::vector<Recognized> known, known_by_name = recognize_known(tensors);
+  for (const Signature& s : known_signatures()) add_found(tensors, s, known);
+  const auto is_supported = [&](const Recognized& other) {
+    return std::ranges::any_of(found, [&](const Recognized& r) { return r.part == other.part && r.prefix == other.prefix; });
+  };
+  std::erase_if(known, is_supported), std::erase_if(known_by_name, is_supported);
+  found.insert(found.end(), known.begin(), known.end());
   std::ranges::stable_sort(found, {}, rank_of);
-  for (Recognized& other : recognize_known(tensors)) found.push_back(std::move(other));
+  found.insert(found.end(), known_by_name.begin(), known_by_name.end());
   return found;
 }
 

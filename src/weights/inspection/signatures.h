@@ -18,7 +18,7 @@ struct Signature {
 
   std::string_view part;    // "denoiser", "autoencoder", "text encoder"
   std::string what;         // "Stable Diffusion 1.x UNet"
-  std::string_view layout;  // of the tensor names: "diffusers", "transformers" or "original"
+  std::string_view layout;  // of the tensor names: "diffusers", "transformers", "original" or "gguf"
   std::vector<std::string_view> prefixes;
   std::vector<Needed> present;
   std::vector<std::string> absent;
@@ -31,8 +31,9 @@ struct Recognized {
   std::string prefix;              // of every name: "model.diffusion_model." in single files; "" in most component files
 };
 
-// Every network in `tensors` that matches one of `signatures`, or one that hearth recognizes but does not support (signatures_known.h). A
-// file with several components yields several. Two results for one `part` mean that the structure cannot distinguish them.
+// Every network in `tensors` that matches one of `signatures`, or one that hearth recognizes but does not support (signatures_known.h)
+// where none of `signatures` matches. A file with several components yields several. Two results for one `part` mean that the structure
+// cannot distinguish them.
 std::vector<Recognized> recognize(const std::map<std::string, TensorInfo>& tensors, std::span<const Signature> signatures);
 
 }  // namespace hearth

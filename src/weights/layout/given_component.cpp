@@ -6,7 +6,8 @@
 #include "core/files/file.h"
 #include "core/files/json.h"
 #include "weights/checkpoint_files.h"
-#include "weights/layout/widened.h"
+#include "weights/gguf/gguf.h"
+#include "weights/layout/float8.h"
 
 namespace hearth {
 namespace {
@@ -28,11 +29,23 @@ bool holds_encoder(const NetworkFiles& network, const TensorSource& tensors) {
   return network.encoder.empty() || std::ranges::any_of(tensors.list(), first);
 }
 
+// A component that `path` holds besides the one that it was given for.
+std::optional<GivenComponent> find_beside(const fs::path& path, std::string_view component, std::span<const KnownFamily> families) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    if (!fs::exists(path / "model_index.json", error) || !fs::exists(path / component, error)) return std::nullopt;
+    return open_given(path, component, families);
+  }
+  const auto source = open_tensor_file(path);
+  const std::vector<Section> sections = find_sections(source->list(), families, source->describe());
+  return choose(sections, component, families) ? std::optional(open_given(path, component, families)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> GivenComponent::config_text() const {
   if (!config.empty()) return read_file(config, int64_t(1) << 28);
-  return network->standard_config.empty() ? std::nullopt : std::optional(std::string(network->standard_config));
+  return network->standard_config ? network->standard_config(tensors->list()) : std::nullopt;
 }
 
 Config GivenComponent::own_config() const { return Config::parse(config_text().value(), (config.empty() ? files.at(0) : config).string()); }
@@ -44,6 +57,20 @@ GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& sec
                        .class_name = std::string(section.network->classes.front())};
   given.decoder_alone = !holds_encoder(*given.network, *given.tensors);
   return given;
+}
+
+std::map<std::string, GivenComponent> open_all_given(const std::map<std::string, fs::path>& paths, std::span<const KnownFamily> families) {
+  std::map<std::string, GivenComponent> all;
+  for (const auto& [name, path] : paths) all[name] = open_given(path, name, families);
+  for (const KnownFamily& family : families)
+    for (const auto& [name, path] : paths) {
+      const auto is_this = [&name = name](const Slot* slot) { return slot->name == name && !slot->adds.empty(); };
+      if (std::ranges::none_of(family.files->slots, is_this)) continue;
+      for (const Slot* other : family.files->slots)
+        if (!other->adds.empty() && !all.contains(std::string(other->name)))
+          if (auto found = find_beside(path, other->name, families)) all[std::string(other->name)] = std::move(*found);
+    }
+  return all;
 }
 
 GivenComponent open_given(const fs::path& path, std::string_view component, std::span<const KnownFamily> families) {
@@ -62,13 +89,15 @@ GivenComponent open_given(const fs::path& path, std::string_view component, std:
   } else {
     source = open_tensor_file(path);
   }
-  source = widened(std::move(source));
+  if (const auto* split = dynamic_cast<const GgufFile*>(source.get())) files = split->paths();
+  const std::string architecture = gguf_architecture(*source);
+  source = with_float8_scales(std::move(source));
   const TensorList tensors = source->list();
   const std::vector<Section> sections = find_sections(tensors, families, source->describe());
   const Section* section = choose(sections, component, families);
   if (!section)
     fail<WeightError>("{}: holds no {}, only {}", source->describe(), label_of(families, component),
-                      contents_of(tensors, sections, families));
+                      contents_of(tensors, sections, families, architecture));
   const nlohmann::json json = config.empty() ? nlohmann::json() : load_json(config);
   GivenComponent given = given_by(std::move(source), *section, {.config = &json});
   given.files = std::move(files), given.config = std::move(config);

@@ -24,6 +24,10 @@ struct GivenComponent {
 // Makes a component of a section of an open file.
 GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& section, const SectionOptions& options);
 
+// Opens each component from its path, and the components that a path adds together with another (Slot::adds).
+std::map<std::string, GivenComponent> open_all_given(const std::map<std::string, std::filesystem::path>& paths,
+                                                     std::span<const KnownFamily> families);
+
 // Opens a component from `path`: a file in any layout, which may hold other components too, or a folder, either the component's own or a
 // diffusers folder that has the component. WeightError if it does not hold the component; errors of weights/checkpoint_files.h.
 GivenComponent open_given(const std::filesystem::path& path, std::string_view component, std::span<const KnownFamily> families);

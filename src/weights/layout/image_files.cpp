@@ -44,6 +44,8 @@ std::string flag_of(std::string_view component) {
   return flag;
 }
 
+std::string flag_of(const Slot& slot) { return slot.flag.empty() ? flag_of(slot.name) : std::string(slot.flag); }
+
 std::vector<Signature> signatures_of(std::span<const KnownFamily> families) {
   std::vector<Signature> all;
   for (const KnownFamily& family : families)

@@ -15,6 +15,10 @@ struct Slot {
   std::string_view name;   // in model_index.json: "text_encoder_2"
   std::string_view label;  // "second text encoder"
   ComponentRole role = ComponentRole::denoiser;
+  // Of a component that checkpoints lack and the user adds by a path: what it adds, for the flag's help; else empty. A path that holds
+  // other such components of the family, too, adds them unless they have paths of their own.
+  std::string_view adds = {};
+  std::string_view flag = {};  // "--redux"; empty: from the name
 };
 
 // A network whose tensor names start with `prefix` fills `slot`.
@@ -90,5 +94,6 @@ const Slot* slot_of(std::span<const KnownFamily> families, std::string_view name
 // A component's name in messages, "second text encoder"; `component` itself if no family has it.
 std::string label_of(std::span<const KnownFamily> families, std::string_view component);
 std::string flag_of(std::string_view component);  // "--text-encoder-2"
+std::string flag_of(const Slot& slot);
 
 }  // namespace hearth

@@ -1,10 +1,12 @@
 #include "weights/layout/name_map.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "core/on_host.h"
 #include "weights/aliases.h"
+#include "weights/dequantized.h"
 
 namespace hearth {
 namespace {
@@ -23,10 +25,18 @@ std::string_view in_words(uint8_t number) {
   return number < words.size() ? words[number] : "many";
 }
 
+// Whether the form cannot be made of a compact type: it would cut blocks, or separate rows from their scales.
+bool needs_values(const TensorInfo& stored, Form form) {
+  if (!is_compact(stored.dtype)) return false;
+  const bool keeps_rows = form == form::same || form == form::kernel;
+  return form == form::transposed || (!keeps_rows && !has_whole_rows(stored.dtype, stored.shape));
+}
+
 // The description of the official tensor, given that of the stored one.
 TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form) {
   TensorInfo official = info;
   if (!info.unreadable.empty()) return official;
+  if (needs_values(info, form)) official.dtype = DType::f32, official.scaled = false;
   const Shape& s = info.shape;
   const auto refuse = [&](std::string_view needed) {
     official.unreadable = fmt::format("is stored in '{}' of shape {}, expected {}", stored, s, needed);
@@ -53,6 +63,11 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
   return official;
 }
 
+Tensor as_floats(const Tensor& x, Backend& backend) {
+  if (x.dtype() == DType::f32) return x;
+  return written_on_host(backend, x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
+}
+
 class PieceSource : public TensorSource {
  public:
   PieceSource(std::shared_ptr<TensorSource> source, Pieces pieces)
@@ -70,7 +85,9 @@ class PieceSource : public TensorSource {
     if (found == pieces_.end()) fail<WeightError>("{}: has no tensor '{}'", describe(), name);
     const Piece& piece = found->second;
     if (!piece.info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", describe(), name, piece.info.unreadable);
-    const Tensor x = source_->read(piece.stored, stored_.at(piece.stored).shape, backend);
+    const TensorInfo& stored = stored_.at(piece.stored);
+    Tensor x = source_->read(piece.stored, stored.shape, backend);
+    if (needs_values(stored, piece.form)) x = as_floats(dequantized(x, source_->scale(piece.stored, backend), backend), backend);
     switch (piece.form.kind) {
       case Form::Kind::same: break;
       case Form::Kind::swapped: return swapped(x, backend);
@@ -83,6 +100,17 @@ class PieceSource : public TensorSource {
     }
     return x;
   }
+  Tensor scale(const std::string& name, Backend& backend) override {
+    const auto found = pieces_.find(name);
+    if (found == pieces_.end() || !found->second.info.scaled) return {};
+    const Form form = found->second.form;
+    const Tensor all = source_->scale(found->second.stored, backend);
+    if (!all || all.numel() == 1) return all;
+    if (form == form::swapped) return swapped(all, backend);
+    if (form.kind != Form::Kind::rows) return all;
+    const int64_t part = all.numel() / form.parts;
+    return all.slice(0, form.first * part, form.end * part);
+  }
   std::span<const std::byte> stored_bytes(const std::string& name) const override {
     const auto found = pieces_.find(name);
     return found == pieces_.end() || found->second.form != form::same ? std::span<const std::byte>()
@@ -91,7 +119,8 @@ class PieceSource : public TensorSource {
   bool mapped(const std::string& name) const override {
     const auto found = pieces_.find(name);
     if (found == pieces_.end()) return false;
-    const bool copied = found->second.form == form::transposed || found->second.form == form::swapped;
+    const auto& [stored, form, info] = found->second;
+    const bool copied = form == form::transposed || form == form::swapped || needs_values(stored_.at(stored), form);
     return !copied && source_->mapped(found->second.stored);
   }
   void release(const std::string& name) override {

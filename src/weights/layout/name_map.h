@@ -78,7 +78,8 @@ Tensor turned(const Tensor& x, Backend& backend);
 Tensor swapped(const Tensor& x, Backend& backend);
 
 // The tensors that `pieces` lists, read from `source` and brought into their official form. Parts of fused tensors and matrices of kernels
-// are views; transposed and swapped tensors are copies.
+// are views; transposed and swapped tensors are copies. Weights of compact types stay as they are stored, except that a form that cuts
+// their blocks, or transposes them, gives f32.
 std::shared_ptr<TensorSource> source_of(std::shared_ptr<TensorSource> source, Pieces pieces);
 
 }  // namespace hearth

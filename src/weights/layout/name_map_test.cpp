@@ -67,6 +67,47 @@ TEST_F(NameMapTest, each_form_is_read_as_the_official_tensor) {
   EXPECT_FALSE(source->mapped("projection.weight"));
 }
 
+// Parts of rows are views; what would cut a block becomes f32. Scales follow their rows.
+TEST_F(NameMapTest, compact_types_keep_their_rows) {
+  class Compact : public TensorSource {
+   public:
+    explicit Compact(Backend& device) : backend(device) {}
+    std::string describe() const override { return "compact"; }
+    std::map<std::string, TensorInfo> list() const override {
+      return {{"linear1.weight", {.dtype = DType::q8_0, .shape = {14, 32}, .unreadable = {}}},
+              {"final.weight", {.dtype = DType::f8_e4m3, .shape = {2, 3}, .unreadable = {}, .scaled = true}},
+              {"projection", {.dtype = DType::q8_0, .shape = {2, 32}, .unreadable = {}}},
+              {"point.weight", {.dtype = DType::q8_0, .shape = {2, 32, 1, 1}, .unreadable = {}}}};
+    }
+    bool has(const std::string& name) const override { return list().contains(name); }
+    Tensor read(const std::string& name, const Shape&, Backend&) override {
+      const TensorInfo info = list().at(name);
+      Tensor x = Tensor::empty(backend, info.shape, info.dtype);
+      for (size_t i = 0; i < x.bytes(); ++i) x.raw()[i] = std::byte(is_blocked(info.dtype) && i % 34 < 2 ? i % 34 * 0x3c : i / 34 + 0x38);
+      return x;
+    }
+    Tensor scale(const std::string& name, Backend&) override {
+      return name == "final.weight" ? Tensor::from(backend, {2}, std::vector<float>{2, 3}) : Tensor();
+    }
+    bool mapped(const std::string&) const override { return true; }
+    Backend& backend;
+  };
+  const auto source = source_of(std::make_shared<Compact>(*device), official_pieces(Compact(*device).list(), "", map));
+  const auto read = [&](const std::string& name) { return source->read(name, {}, *device); };
+  EXPECT_EQ(read("to_k.weight").dtype(), DType::q8_0);
+  EXPECT_EQ(read("to_k.weight").to_vector()[0], 0x3a);
+  EXPECT_TRUE(source->mapped("to_k.weight"));
+  EXPECT_EQ(read("projection.weight").dtype(), DType::f32);
+  EXPECT_EQ(read("projection.weight").to_vector()[1], 0x39);
+  EXPECT_EQ(source->list().at("projection.weight").dtype, DType::f32);
+  EXPECT_FALSE(source->mapped("projection.weight"));
+  EXPECT_EQ(read("point.weight").dtype(), DType::q8_0);
+  EXPECT_EQ(read("point.weight").shape(), (Shape{2, 32}));
+  EXPECT_EQ(read("norm_out.weight").dtype(), DType::f8_e4m3);
+  EXPECT_EQ(source->scale("norm_out.weight", *device).to_vector(), (std::vector<float>{3, 2}));
+  EXPECT_FALSE(source->scale("to_k.weight", *device));
+}
+
 TEST_F(NameMapTest, read_tensors_are_written_unchanged) {
   const auto file = original();
   const auto source = source_of(file, official_pieces(file->list(), "p.", map));

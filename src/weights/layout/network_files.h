@@ -37,7 +37,10 @@ struct NetworkFiles {
   std::vector<std::string> ignored = {};  // official names of tensors that publishers ship and no program needs
   // The prefix of an autoencoder's encoder; files may hold the decoder alone. Empty: a network is always complete.
   std::string_view encoder = {};
-  std::string_view standard_config = {};  // the JSON config of a file that comes without one; empty: none
+  // The JSON config of a file that comes without one, given its tensors: the published configuration, with sizes of the tensors where
+  // publications differ in nothing else. nullopt: no publication has such tensors. Absent: the checkpoint's configuration applies.
+  std::optional<std::string> (*standard_config)(const TensorList& official) = nullptr;
+  std::string_view fallback_config = {};  // the JSON config if neither the file nor the checkpoint has one; empty: none
   // Every denoiser has both functions, which select its built-in configuration. They treat malformed values as absent: the network's own
   // reader refuses them.
   Geometry (*geometry)(const TensorList& official) = nullptr;

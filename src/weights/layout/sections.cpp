@@ -79,11 +79,13 @@ const Section* denoiser_of(std::span<const Section> sections) {
   return found == sections.end() ? nullptr : &*found;
 }
 
-std::string contents_of(const TensorList& tensors, std::span<const Section> sections, std::span<const KnownFamily> families) {
+std::string contents_of(const TensorList& tensors, std::span<const Section> sections, std::span<const KnownFamily> families,
+                        const std::string& architecture) {
   std::vector<std::string> names;
   for (const Section& s : sections) names.emplace_back(s.slot().label);
   if (names.empty())
     for (const Recognized& r : recognize(tensors, signatures_of(families))) names.push_back(r.what);
+  if (names.empty() && !architecture.empty()) return fmt::format("a GGUF model of the architecture '{}'", architecture);
   return names.empty() ? "no network that hearth recognizes" : fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -7,7 +7,8 @@
 
 #include "core/files/json.h"
 #include "weights/checkpoint_files.h"
-#include "weights/layout/widened.h"
+#include "weights/gguf/gguf.h"
+#include "weights/layout/float8.h"
 
 namespace hearth {
 namespace {
@@ -46,11 +47,11 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
   const auto opened = open_tensor_file(path);
   Metadata metadata;
   if (const auto* safetensors = dynamic_cast<const SafetensorsFile*>(opened.get())) metadata = safetensors->header().metadata;
-  const auto source = widened(opened);
+  const auto source = with_float8_scales(opened);
   const TensorList tensors = source->list();
   const std::vector<Section> sections = find_sections(tensors, options.families, path.string());
 
-  SingleFile file{.contents = contents_of(tensors, sections, options.families)};
+  SingleFile file{.contents = contents_of(tensors, sections, options.families, gguf_architecture(*opened))};
   if (sections.empty()) fail<UnsupportedError>("{}: cannot be run, because it holds {}", path.string(), file.contents);
   file.unknown = unknown_names(tensors, sections, options.families);
 
@@ -74,10 +75,11 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
                     : std::ranges::find(family.files->places, &deciding.network, &NetworkPlace::network) != family.files->places.end())
       file.families.push_back(family.files);
 
+  const auto* const split = dynamic_cast<const GgufFile*>(opened.get());
   for (const Section& s : sections) {
     const Json config = config_of(s.slot(), options, file.chosen);
     file.parts.push_back({s.slots, given_by(source, s, {.config = &config, .averaged = options.averaged && &s == own})});
-    file.parts.back().component.files = {path};
+    file.parts.back().component.files = split ? split->paths() : std::vector<fs::path>{path};
   }
   return file;
 }

@@ -52,7 +52,10 @@ const NetworkFiles guided{
     .stated_geometry = stated,
 };
 const NetworkFiles tower{.classes = {"Tower", "TowerWithProjection"}, .spellings = {{.name = "own", .marks = {"tower.embedding"}}}};
-const NetworkFiles t5{.classes = {"T5"}, .spellings = {{.name = "own", .marks = {"shared", "final_norm"}}}, .ignored = {"extra"}};
+const NetworkFiles t5{.classes = {"T5"},
+                      .spellings = {{.name = "own", .marks = {"shared", "final_norm"}}},
+                      .ignored = {"extra"},
+                      .fallback_config = R"({"of": "nobody"})"};
 
 const ImageFiles three{
     .slots = {&transformer, &vae, &first, &second, &third},
@@ -182,6 +185,24 @@ TEST_F(TokenFamiliesTest, a_component_may_come_from_its_own_file) {
   EXPECT_EQ(c.tensors("text_encoder_3")->read("shared", {2, 2}, *device).to_vector()[0], 7);
   EXPECT_EQ(message_of<WeightError>([&] { open_given(folder / "t5.safetensors", "transformer", families); }, folder.path()),
             "FOLDER/t5.safetensors: holds no transformer, only third text encoder");
+}
+
+// Its own configuration, the checkpoint's, or that of the network.
+TEST_F(TokenFamiliesTest, a_component_without_any_configuration_has_the_network_s) {
+  const fs::path model = folder / "three/medium", own = folder / "own";
+  write_safetensors(folder / "t5.safetensors", {{"shared", tensor({2, 2})}, {"final_norm", tensor({2})}});
+  const auto config_of = [&](const fs::path& encoder) {
+    return Checkpoint::open(model, {.families = families, .components = {{"text_encoder_3", encoder}}}).config("text_encoder_3").text("of");
+  };
+  EXPECT_EQ(config_of(folder / "t5.safetensors"), "nobody");
+  fs::create_directories(model / "text_encoder_3");
+  EXPECT_EQ(config_of(folder / "t5.safetensors"), "nobody");
+  write_file(model / "text_encoder_3/config.json", R"({"of": "checkpoint"})");
+  EXPECT_EQ(config_of(folder / "t5.safetensors"), "checkpoint");
+  fs::create_directories(own);
+  fs::copy_file(folder / "t5.safetensors", own / "model.safetensors");
+  write_file(own / "config.json", R"({"of": "itself"})");
+  EXPECT_EQ(config_of(own), "itself");
 }
 
 TEST_F(TokenFamiliesTest, two_networks_for_one_place_are_refused) {

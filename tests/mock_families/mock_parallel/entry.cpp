@@ -19,10 +19,7 @@ struct Text final : TextState {
     for (const nn::KvCache& cache : caches) sum += cache.bytes();
     return sum;
   }
-  bool shorten(int64_t length) override {
-    fed = std::min(fed, length);
-    return true;
-  }
+  int64_t shorten(int64_t most) override { return fed = std::min(fed, most); }
 
   std::vector<nn::KvCache> caches;
   int64_t fed = 0, room = 0;

@@ -5,11 +5,14 @@
 #include "models/clip/files.h"
 #include "models/clip/prompt_reader.h"
 #include "models/diffusion/checks.h"
+#include "models/image_prompt/redux.h"
 #include "models/registry.h"
 #include "models/request.h"
+#include "models/slots.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
 #include "parts/clip/clip_text.h"
+#include "parts/siglip/files.h"
 #include "sampling/compat/scheduler_config.h"
 #include "text/clip/clip_tokenizer.h"
 
@@ -73,12 +76,16 @@ class MockStream final : public LatentModel {
     transformer_ = components_.add<StreamTransformer>("transformer", Role::denoiser,
                                                       [config](const Scope& w) { return StreamTransformer(w, config); });
     codec_ = components_.add<Codec>("vae", Role::codec, [c = vae_](const Scope& w) { return Autoencoder(w, c); });
+    redux_ = image_prompt::Redux::add(checkpoint, components_, config.text_width);
     const int64_t side = config.sample_size * vae_.codec.factor;
     facts_ = {.family = "mock_stream",
               .options = options,
               .codec = vae_.codec,
               .scheduler = mock_stream::scheduler_of(checkpoint),
-              .native = {{side, side}}};
+              .native = {{side, side}},
+              .reference_images = redux_                    ? ReferenceImages::as_prompt
+                                  : config.reads_references ? ReferenceImages::as_latents
+                                                            : ReferenceImages::none};
     checkpoint.index().finish();
   }
 
@@ -103,7 +110,18 @@ class MockStream final : public LatentModel {
 
   Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const override {
     const auto lengths = call.given.lengths.find("text");
-    return networks[transformer_](x, timestep, call.given["text"], lengths->second, call.given["pooled"]);
+    return networks[transformer_](x, timestep, call.given["text"], lengths->second, call.given["pooled"], call.references);
+  }
+
+  // The images' rows follow the valid rows of the text.
+  EncodedPrompt with_references(const Loaded& networks, const ImageTask& task, EncodedPrompt prompt, Backend& host) const override {
+    Conditioning& given = prompt.conditions[0].entries[0].given;
+    Tensor& text = given.tensors["text"];
+    std::vector<Tensor> parts = {text.slice(1, 0, given.lengths["text"][0])};
+    for (const Pixels& image : task.references) parts.push_back(redux_->rows(networks, image, host).to(text.backend()));
+    text = ops::concat(parts, 1);
+    given.lengths["text"][0] = text.size(1);
+    return prompt;
   }
 
   const text::ClipTokenizer tokenizer;
@@ -113,6 +131,7 @@ class MockStream final : public LatentModel {
  private:
   AutoencoderConfig vae_;
   Slot<StreamTransformer> transformer_;
+  std::optional<image_prompt::Redux> redux_;
 };
 
 std::vector<EncodedPrompt> Texts::encode(const Loaded& networks, Backend&) const {
@@ -152,6 +171,12 @@ std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& chec
   return readers;
 }
 
+const ImageFiles files{
+    .slots = {&slots::image_encoder, &slots::image_embedder},
+    .places = {{"", &parts::siglip_vision_files, &slots::image_encoder}, {"", &parts::redux_files, &slots::image_embedder}},
+    .signatures = [] { return std::vector<Signature>(); },
+};
+
 }  // namespace
 
 Entry entry() {
@@ -161,6 +186,7 @@ Entry entry() {
       .task =
           ImageFamily{
               .pipelines = {"MockStreamPipeline"},
+              .files = &files,
               .options = {options.begin(), options.end()},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<LatentModel> { return std::make_unique<MockStream>(c); },
               .check = check,

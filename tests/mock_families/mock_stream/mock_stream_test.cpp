@@ -1,45 +1,8 @@
 // The mock family from the command line: everything that a family declares reaches the user.
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "cli/process.h"
-#include "media/formats/image_file.h"
-#include "mock_stream/mock_checkpoint_test.h"
-#include "models/checkpoints.h"
-#include "models/registry.h"
-#include "support/backend_test.h"
+#include "mock_stream/mock_stream_case_test.h"
 
 namespace hearth::test {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-using Arguments = std::vector<std::string>;
-
-class MockStream : public CommandTest {
- protected:
-  MockStream() { write_mock_stream(folder / "mock"); }
-
-  Ended draw(const Arguments& more) const {
-    Arguments arguments = {"generate", "-m", "mock", "-p", "a red house", "--steps", "3"};
-    const Arguments ours[] = {{"--seed", "7"}, {"-o", "a.png"}};  // a flag of `more` replaces ours
-    for (const Arguments& flag : ours)
-      if (std::find(more.begin(), more.end(), flag[0]) == more.end()) arguments.insert(arguments.end(), flag.begin(), flag.end());
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
-  }
-  Json report(Arguments more) const {
-    more.push_back("--json");
-    const Ended ended = draw(more);
-    EXPECT_EQ(ended.code, 0) << ended.err;
-    return ended.code == 0 ? Json::parse(ended.out).at("runs").at(0) : Json();
-  }
-  Pixels image(const Arguments& more) const {
-    const Ended ended = draw(more);
-    EXPECT_EQ(ended.code, 0) << ended.err;
-    return ended.code == 0 ? read_png(folder / "a.png").image : Pixels();
-  }
-};
 
 // The whole pipeline, on a device with memory of its own and on the backend behind it.
 TEST_F(MockStream, has_the_bits_of_the_reference_on_a_detached_device) {

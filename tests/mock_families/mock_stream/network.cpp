@@ -33,7 +33,8 @@ TransformerConfig TransformerConfig::from(const Config& c) {
                                  .width = c.integer("width"),
                                  .heads = c.integer("heads"),
                                  .layers = c.integer("layers"),
-                                 .sample_size = c.integer("sample_size")};
+                                 .sample_size = c.integer("sample_size"),
+                                 .reads_references = c.boolean("reads_references", false)};
   c.finish();
   return config;
 }
@@ -71,27 +72,39 @@ StreamTransformer::StreamTransformer(const Scope& w, const TransformerConfig& c)
       out(w / "out", c.width, c.channels) {}
 
 Tensor StreamTransformer::operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths,
-                                     const Tensor& pooled) const {
+                                     const Tensor& pooled, std::span<const Tensor> references) const {
   const auto [B, h, w, C] = x.dims<4>();
   Backend& backend = x.backend();
   const std::vector<float> times(size_t(B), timestep);
   const Tensor time = embed_time(nn::embed_timesteps(backend, times, {.channels = config.width}), {.activation = Activation::silu});
-  std::vector<float> places(size_t(h * w));
-  std::iota(places.begin(), places.end(), 0.0f);
-  const Tensor place = nn::embed_timesteps(backend, places, {.channels = config.width}).view({1, h * w, config.width});
+  const auto places_of = [&](int64_t count, float first) {
+    std::vector<float> places;
+    places.resize(size_t(count));
+    std::iota(places.begin(), places.end(), first);
+    return nn::embed_timesteps(backend, places, {.channels = config.width}).view({1, count, config.width});
+  };
+  const Tensor place = places_of(h * w, 0);
+  std::vector<Tensor> others;  // tokens of reference images, behind those of the image
+  for (size_t i = 0; i < references.size(); ++i) {
+    const int64_t count = references[i].numel() / C;
+    others.push_back(embed_x(references[i].view({1, count, C}), {.residual = places_of(count, 1000.0f * float(i + 1))}));
+  }
   const Tensor given = embed_pooled(pooled, {.residual = time});  // [B, W]
   std::vector<Tensor> streams;
   for (int64_t b = 0; b < B; ++b) {
     const Tensor words = embed_text(text.slice(0, b, b + 1).slice(1, 0, lengths[size_t(b)]));
     const Tensor image =
         embed_x(ops::contiguous(x.slice(0, b, b + 1)).view({1, h * w, C}), {.per_image = given.slice(0, b, b + 1), .residual = place});
-    streams.push_back(ops::concat({words, image}, 1));
+    std::vector<Tensor> tokens = {words, image};
+    tokens.insert(tokens.end(), others.begin(), others.end());
+    streams.push_back(ops::concat(tokens, 1));
   }
   for (const StreamBlock& block : blocks)
     for (Tensor& stream : streams) stream = block(stream);
   std::vector<Tensor> answers;
-  for (const Tensor& stream : streams) {
-    const int64_t L = stream.size(1) - h * w;
+  for (int64_t b = 0; b < B; ++b) {
+    const Tensor& stream = streams[size_t(b)];
+    const int64_t L = lengths[size_t(b)];
     answers.push_back(out(norm(ops::contiguous(stream.slice(1, L, L + h * w)))).view({1, h, w, C}));
   }
   return answers.size() == 1 ? answers[0] : ops::concat(answers, 0);

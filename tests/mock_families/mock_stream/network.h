@@ -29,6 +29,7 @@ struct ByteEncoder {
 
 struct TransformerConfig {
   int64_t channels = 4, text_width = 16, pooled_width = 32, width = 24, heads = 2, layers = 2, sample_size = 8;
+  bool reads_references = false;  // latents of reference images as further tokens
   static TransformerConfig from(const Config& config);
 };
 
@@ -47,8 +48,10 @@ struct StreamBlock {
 struct StreamTransformer {
   StreamTransformer(const Scope& w, const TransformerConfig& config);
 
-  // x [B, h, w, C], text [B, L, Ct] of which lengths[b] rows are valid, pooled [B, P] → velocity [B, h, w, C].
-  Tensor operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths, const Tensor& pooled) const;
+  // x [B, h, w, C], text [B, L, Ct] of which lengths[b] rows are valid, pooled [B, P], references [1, h', w', C] each → velocity
+  // [B, h, w, C].
+  Tensor operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths, const Tensor& pooled,
+                    std::span<const Tensor> references) const;
 
   TransformerConfig config;
   nn::Linear embed_x, embed_text, embed_time, embed_pooled;

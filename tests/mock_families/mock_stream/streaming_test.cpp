@@ -1,15 +1,11 @@
 // Blocks that are loaded while the network runs: the same images within less memory.
 #include <atomic>
-#include <fstream>
 #include <regex>
 #include <thread>
 
-#include "cli/process.h"
 #include "core/error.h"
-#include "media/formats/image_file.h"
-#include "mock_stream/mock_checkpoint_test.h"
+#include "mock_stream/mock_stream_case_test.h"
 #include "models/diffusion/latent_model.h"
-#include "support/backend_test.h"
 #include "support/files.h"
 #include "support/sanitizer.h"
 #include "weights/safetensors/safetensors.h"
@@ -17,9 +13,6 @@
 namespace hearth::test {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-using Arguments = std::vector<std::string>;
 using models::Residence;
 
 constexpr MockSizes large{.text_width = 256, .text_layers = 8, .width = 256, .layers = 24};
@@ -27,7 +20,7 @@ constexpr int64_t block_bytes = 12 * 256 * 256 * 4;  // of the transformer
 
 BACKEND_TEST(MockStreaming, has_the_bits_of_staying) {
   const TemporaryFolder folder;
-  write_mock_stream(folder / "mock", {.layers = 5});
+  write_checkpoint(folder / "mock", {.layers = 5});
   const Checkpoint checkpoint = models::open_checkpoint(folder / "mock");
   const auto model = models::find_family(checkpoint).family.describe(checkpoint);
   models::diffusion::Networks networks({{.checkpoint = checkpoint, .components = model->components()}}, device, {});
@@ -59,7 +52,7 @@ BACKEND_TEST(MockStreaming, has_the_bits_of_staying) {
 
 class MockStreamingRuns : public CommandTest {
  protected:
-  MockStreamingRuns() { write_mock_stream(folder / "mock", large); }
+  MockStreamingRuns() { write_checkpoint(folder / "mock", large); }
 
   Ended draw(const Arguments& more = {}) const {
     Arguments arguments = {"generate", "-m",     "mock", "-p",        "a red house", "-n", "people", "--steps",

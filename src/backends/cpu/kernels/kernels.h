@@ -27,13 +27,14 @@ struct DotEnds {
 // hearth::Activation in this layer (act_of in cpu_class.h converts).
 enum class Act { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
 
-// y[r][n] = factor[r][n] · act(alpha · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
-// With gates, the second register of a row of acc holds the gates of the first, whose bias and per_image are `gates` elements
+// y[r][n] = factor[r][n] · act(alpha · scale[n] · acc[r][n] + bias[n] + per_image[r][n]) + residual[r][n]
+// With gates, the second register of a row of acc holds the gates of the first, whose scale, bias and per_image are `gates` elements
 // further: value · act(gate) replaces act(…).
 struct TileEpilogue {
   float alpha = 1;
   Act activation = Act::none;
   int64_t gates = 0;                        // 0: none
+  const float* scale = nullptr;             // [columns], may be null
   const float* bias = nullptr;              // [columns], may be null
   const float* const* per_image = nullptr;  // per row a pointer to [columns], may be null
   const float* const* factor = nullptr;     // per row a pointer to [columns], may be null
@@ -51,7 +52,7 @@ struct RowAffine {
 // Rows of weights as in files: single values, or blocks (core/dtype.h).
 // clang-format off
 enum RowType : int {
-  row_f32, row_f16, row_bf16,
+  row_f32, row_f16, row_bf16, row_f8_e4m3, row_f8_e5m2,
   row_q4_0, row_q4_1, row_q5_0, row_q5_1, row_q8_0, row_q2_k, row_q3_k, row_q4_k, row_q5_k, row_q6_k, row_iq4_nl, row_iq4_xs, row_mxfp4,
 };
 // clang-format on

@@ -32,6 +32,22 @@ TEST_P(KernelsTest, rows_widen_as_blocks_decode) {
   }
 }
 
+// Every bit pattern, at every place in a register.
+TEST_P(KernelsTest, rows_of_8_bit_floats_widen_exactly) {
+  for (const auto& [type, dtype] : {std::pair(row_f8_e4m3, DType::f8_e4m3), std::pair(row_f8_e5m2, DType::f8_e5m2)})
+    for (int shift = 0; shift < 37; ++shift) {
+      std::vector<uint8_t> bytes(256 + size_t(shift));
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = uint8_t(i - size_t(shift));
+      std::vector<float> got(bytes.size());
+      kernel->widen_row(type, bytes.data(), int64_t(bytes.size()), got.data());
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        const float right = f8_to_f32(dtype, bytes[i]);
+        if (std::isnan(right)) ASSERT_TRUE(std::isnan(got[i])) << int(bytes[i]);
+        else ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(right)) << int(bytes[i]);
+      }
+    }
+}
+
 // Bit-identical for any tile height, panel width, chunk length and dtype.
 TEST_P(KernelsTest, transposed_rows_equal_single_rows) {
   const std::pair<RowType, DType> types[] = {{row_f32, DType::f32}, {row_f16, DType::f16}, {row_bf16, DType::bf16}};

@@ -59,9 +59,10 @@ void any_tile(int64_t rows, bool wide, const Segment* segments, int64_t count, c
 template <Act act> void tile_epilogue(const float* acc, int64_t rows, int64_t columns, const TileEpilogue& e) {
   const V alpha = set(e.alpha);
   for (int64_t r = 0; r < rows; ++r) {
-    // Column n of acc, whose bias and per_image are at m.
+    // Column n of acc, whose scale, bias and per_image are at m.
     const auto shifted = [&](int64_t n, int64_t m, int64_t left) {
       V v = load(acc + r * panel_width + n) * alpha;
+      if (e.scale) v = v * load_upto(e.scale + m, left);
       if (e.bias) v = v + load_upto(e.bias + m, left);
       if (e.per_image) v = v + load_upto(e.per_image[r] + m, left);
       return v;

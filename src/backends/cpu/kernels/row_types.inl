@@ -48,6 +48,24 @@ struct RowBf16 {
   }
 };
 
+struct RowE4M3 {
+  static constexpr int64_t values = 32, bytes = 32;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
+  HEARTH_DECODE {
+    unroll<32 / W>([&](auto i) { to(i, load_e4m3(p + i * W)); });
+  }
+};
+
+struct RowE5M2 {
+  static constexpr int64_t values = 32, bytes = 32;
+  static constexpr int parts = 1;
+  using Scales = OwnScales;
+  HEARTH_DECODE {
+    unroll<32 / W>([&](auto i) { to(i, load_e5m2(p + i * W)); });
+  }
+};
+
 HEARTH_INLINE __m128i bytes16(const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 HEARTH_INLINE __m256i bytes32(const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 HEARTH_INLINE uint32_t word(const char* p) {
@@ -383,6 +401,8 @@ template <class F> HEARTH_INLINE void with_format(RowType type, const F& f) {
     case row_f32: return f(RowF32{});
     case row_f16: return f(RowF16{});
     case row_bf16: return f(RowBf16{});
+    case row_f8_e4m3: return f(RowE4M3{});
+    case row_f8_e5m2: return f(RowE5M2{});
     case row_q8_0: return f(RowQ80{});
     case row_q4_0: return f(RowQ40{});
     case row_q4_1: return f(RowQ41{});

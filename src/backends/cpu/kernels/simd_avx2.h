@@ -101,6 +101,17 @@ HEARTH_INLINE void doubled_lanes(V a, V* low, V* high) {  // a₀ a₀ a₁ a₁
   *high = _mm256_permutevar8x32_ps(a, _mm256_add_epi32(own, _mm256_set1_epi32(4)));
 }
 
+// 8 8-bit floats (core/dtype.h). As an f16 with the same fields, an e4m3 is 2⁻⁸ times its value; NaN has another exponent.
+HEARTH_INLINE V load_e4m3(const char* p) {
+  const __m128i words = _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  const __m128i all = _mm_set1_epi16(0x7f), magnitude = _mm_and_si128(words, all);
+  const __m128i nan = _mm_and_si128(_mm_cmpeq_epi16(magnitude, all), _mm_set1_epi16(0x7c00));
+  const __m128i sign = _mm_slli_epi16(_mm_xor_si128(words, magnitude), 8);
+  return _mm256_cvtph_ps(_mm_or_si128(_mm_or_si128(_mm_slli_epi16(magnitude, 7), sign), nan)) * set(256);
+}
+HEARTH_INLINE V load_e5m2(const char* p) {
+  return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))), 8));
+}
 HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));

@@ -98,6 +98,17 @@ HEARTH_INLINE V load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_load
 HEARTH_INLINE V load_bf16(const uint16_t* p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
 }
+// 16 8-bit floats (core/dtype.h). As an f16 with the same fields, an e4m3 is 2⁻⁸ times its value; NaN has another exponent.
+HEARTH_INLINE V load_e4m3(const char* p) {
+  const __m256i words = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  const __m256i all = _mm256_set1_epi16(0x7f), magnitude = _mm256_and_si256(words, all);
+  const __m256i nan = _mm256_and_si256(_mm256_cmpeq_epi16(magnitude, all), _mm256_set1_epi16(0x7c00));
+  const __m256i sign = _mm256_slli_epi16(_mm256_xor_si256(words, magnitude), 8);
+  return _mm512_cvtph_ps(_mm256_or_si256(_mm256_or_si256(_mm256_slli_epi16(magnitude, 7), sign), nan)) * set(256);
+}
+HEARTH_INLINE V load_e5m2(const char* p) {
+  return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 8));
+}
 HEARTH_INLINE void store_f16(uint16_t* p, V v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }

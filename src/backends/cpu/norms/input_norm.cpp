@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_class.h"
+#include "backends/cpu/whole_units.h"
 
 // Products and convolutions that normalize their input. A small x is normalized as a whole. An x larger than a cache is normalized in
 // strips of rows, each used while it is in cache: half the memory traffic, and no second tensor of that size.
@@ -32,7 +33,9 @@ Epilogue part_of(const Epilogue& e, int64_t b, int64_t begin, int64_t end) {
 
 // compute(strip [1, rows, W, C], zero rows above it, zero rows below it, image, first and last output row) for each strip of x.
 template <class Normalize, class F> void for_strips(const Tensor& x, const Rows& rows, const Normalize& normalize, const F& compute) {
-  const int64_t row = x.size(2) * x.size(3), height = std::min(rows.output, rows.in_strip(row * int64_t(sizeof(float))));
+  const int64_t row = x.size(2) * x.size(3), most_rows = rows.in_strip(row * int64_t(sizeof(float)));
+  // Strips of nearly equal height: a product of the last few rows could take another route.
+  const int64_t height = std::min(rows.output, padded(parts(rows.output, parts(rows.output, most_rows)), step));
   const int64_t most = std::min(rows.input, (height - 1) * rows.stride + rows.kernel);
   const Tensor buffer = Tensor::empty(x.backend(), {1, most, x.size(2), x.size(3)});
   for (int64_t b = 0; b < x.size(0); ++b) {

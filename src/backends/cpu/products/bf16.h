@@ -59,6 +59,10 @@ class Bf16Store {
   // w: the columns, in panels of bf16_panel
   Bf16Store(const Kernels& kernels, const Panels& w, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
       : w_(w), own_{w.n, kernels.panel, w.gated}, store_(kernels, w.n, w.gated, bias, e, image_rows, y) {}
+  // The same for a weight in place, with its scale.
+  Bf16Store(const Kernels& kernels, const Panels& panels, const Weight& w, const Tensor& bias, const Epilogue& e, int64_t image_rows,
+            const Tensor& y)
+      : w_(panels), own_{panels.n, kernels.panel, panels.gated}, store_(kernels, w, bias, e, image_rows, y) {}
   Bf16Sums sums(float* block) const {  // in the order that `store` expects
     return {block, side_by_side() ? bf16_panel : bf16_panel / 2, side_by_side() ? bf16_panel / 2 : bf16_block / 2};
   }

@@ -41,6 +41,8 @@ class IntegerRows {
   int32_t* s_;
 };
 
+bool is_f32(const Tensor& t) { return t.dtype() == DType::f32; }
+
 // The share of one weight in the work, in groups of as many rows as a register has lanes.
 struct Product {
   const RowsWeight& w;
@@ -48,6 +50,7 @@ struct Product {
   int64_t rows, row_bytes, groups;
   uint64_t groups_of_range = 0;    // in units of 2⁻³²
   const IntegerRows* x = nullptr;  // null: f32 factors
+  bool any_number = true;          // of columns may be stored at once
 
   const std::byte* row(int64_t n) const { return w.rows.raw() + n * row_bytes; }
 };
@@ -61,13 +64,14 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
   integers.reserve(calls.size()), products.reserve(calls.size());
   int64_t bytes = 0, most_groups = 0;
   for (const LinearCall& c : calls) {
-    const auto& w = static_cast<const RowsWeight&>(*c.w.prepared);
+    const RowsWeight& w = rows_of(c.w);
     const int64_t N = c.w.out();
     Product& p = products.emplace_back(Product{.w = w,
-                                               .store = TileStore(kernels_, N, false, c.bias, c.e, x.size(1), c.y),
+                                               .store = TileStore(kernels_, c.w, c.bias, c.e, x.size(1), c.y),
                                                .rows = N,
                                                .row_bytes = int64_t(bytes_of(w.rows.dtype(), K)),
-                                               .groups = parts(N, lanes)});
+                                               .groups = parts(N, lanes),
+                                               .any_number = is_f32(c.y) && (!c.e.residual || is_f32(c.e.residual))});
     if (route_of(c.w, M) == Route::few_integers) {
       const auto same = std::find_if(integers.begin(), integers.end(), [&](const IntegerRows& r) { return r.type == w.type; });
       p.x = same == integers.end() ? &integers.emplace_back(*memory_, w.type, M, K) : &*same;
@@ -98,7 +102,8 @@ void CpuBackend::linear_few(const Tensor& x, std::span<const LinearCall> calls) 
     for (const Product& p : products) {
       const int64_t n0 = begin(p, range), n1 = begin(p, end), n2 = place.last ? n1 : begin(p, end + 1);
       if (n0 == n1) continue;
-      const int64_t at_once = M == 1 ? n1 - n0 : lanes;  // several rows of x are multiplied with a few rows of w, which stay in cache
+      // Several rows of x are multiplied with a few rows of w, which stay in cache; TileStore rounds only that many.
+      const int64_t at_once = M == 1 && p.any_number ? n1 - n0 : lanes;
       float* const sums = thread_scratch(size_t(std::max(parts(at_once, lanes) * lanes, M * panel)));
       for (int64_t n = n0; n < n1; n += at_once) {
         const int64_t count = std::min(at_once, n1 - n);

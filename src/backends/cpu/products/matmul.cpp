@@ -27,12 +27,12 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
   if (norm) return normalized_linear(x, w, bias, e, norm, y);
   const int64_t rows = x.size(0) * x.size(1);
   const Route route = route_of(w, rows);
-  const auto in_place = [&]() -> const RowsWeight& { return static_cast<const RowsWeight&>(*w.prepared); };
-  const auto left = [&] { return rounds_x(route) ? rounded_to_bf16(x) : x; };
+  const auto wide = [&] { return as_f32(x); };
+  const auto left = [&] { return rounds_x(route) ? rounded_to_bf16(wide()) : wide(); };
   switch (route) {
     case Route::panels: {
-      const Tensor wide = as_f32(x);
-      return product(DenseRows(wide.data<float>(), x.size(2)), rows, x.size(1), static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
+      const Tensor f32 = wide();
+      return product(DenseRows(f32.data<float>(), x.size(2)), rows, x.size(1), static_cast<const PackedWeight&>(*w.prepared), bias, e, y);
     }
     case Route::bf16_panels: return linear_bf16(x, static_cast<const Bf16Weight&>(*w.prepared), bias, e, y);
     case Route::one_row:
@@ -42,10 +42,11 @@ void CpuBackend::linear(const Tensor& x, const Weight& w, const Tensor& bias, co
       return linear_few(left(), {&call, 1});
     }
     case Route::rows:
-    case Route::rounded_rows: return linear_rows(left(), in_place(), bias, e, y);
-    case Route::turned_rows: return linear_turned(x, in_place(), bias, e, y);
-    case Route::paired_rows: return linear_rows_bf16(x, in_place(), bias, e, y);
-    case Route::integers: return linear_integers(x, in_place(), bias, e, y);
+    case Route::rounded_rows: return linear_rows(left(), w, bias, e, y);
+    case Route::turned_rows: return linear_turned(wide(), w, bias, e, y);
+    case Route::paired_rows: return linear_rows_bf16(wide(), w, bias, e, y);
+    case Route::integers: return linear_integers(wide(), w, bias, e, y);
+    case Route::gated_rows: return linear_gated(wide(), w, bias, e, y);
   }
 }
 
@@ -53,7 +54,7 @@ void CpuBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
   const auto route = [&](const LinearCall& c) { return route_of(c.w, x.size(0) * x.size(1)); };
   const bool rounded = rounds_x(route(calls[0]));
   const auto together = [&](const LinearCall& c) { return is_few(route(c)) && rounds_x(route(c)) == rounded; };
-  if (std::all_of(calls.begin(), calls.end(), together)) return linear_few(rounded ? rounded_to_bf16(x) : x, calls);
+  if (std::all_of(calls.begin(), calls.end(), together)) return linear_few(rounded ? rounded_to_bf16(as_f32(x)) : as_f32(x), calls);
   Backend::linears(x, calls);
 }
 

@@ -20,10 +20,10 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
   if (form.in_place) {
-    if (kind != WeightKind::linear || !has_products(*this, form) || hold != w.dtype())
+    if ((kind != WeightKind::linear && kind != WeightKind::glu) || !has_products(*this, form) || hold != w.dtype())
       fail<UnsupportedError>(
           "prepare: a weight cannot be held in place in this form, expected a linear weight in its own dtype with factors f32, i16 (block "
-          "types) or bf16 (bf16 and block types, if the CPU multiplies it)");
+          "types) or bf16 (bf16, 8-bit floats and block types, if the CPU multiplies it)");
     const std::optional<RowType> type = row_type(hold);
     if (!type) fail<UnsupportedError>("prepare: a weight of {} cannot be held in place", name_of(hold));
     return std::make_shared<RowsWeight>(w, *type);

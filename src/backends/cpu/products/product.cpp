@@ -51,6 +51,8 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t colum
   std::array<const float*, max_tile_rows> per_image, factor;
   alignas(64) std::array<float, most_stored> residual, rounded;
   TileEpilogue t{.alpha = e_.alpha, .activation = act_of(e_.activation), .gates = w_.gated ? w_.outputs() : 0};
+  if (scale_ && scale_.numel() == 1) t.alpha *= *scale_.data<float>();
+  else if (scale_) t.scale = scale_.data<float>() + own;
   if (bias_) t.bias = bias_.data<float>() + own;
   if (e_.per_image) {
     for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = image(e_.per_image, r);

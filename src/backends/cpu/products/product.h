@@ -53,6 +53,11 @@ class TileStore {
   TileStore(const Kernels& kernels, int64_t n, bool gated, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y,
             int64_t first = 0)
       : kernels_(kernels), w_{n, kernels.panel, gated}, bias_(bias), e_(e), image_rows_(image_rows), y_(y), first_(first) {}
+  // All of y, for a weight in place, with its scale.
+  TileStore(const Kernels& kernels, const Weight& w, const Tensor& bias, const Epilogue& e, int64_t image_rows, const Tensor& y)
+      : TileStore(kernels, w.out(), w.kind == WeightKind::glu, bias, e, image_rows, y) {
+    scale_ = w.scale;
+  }
   // Call it before a tile is computed: stores to uncached lines would stall everything behind them.
   void fetch(int64_t row, int64_t rows, int64_t panel) const;
   // acc [rows][panel]: sums of rows row, row + 1, … and the columns of a panel; rows ≤ max_tile_rows
@@ -68,6 +73,7 @@ class TileStore {
   int64_t image_rows_;
   const Tensor& y_;
   int64_t first_;
+  Tensor scale_;  // Weight::scale
 };
 
 // Addresses of the rows of the left side.

@@ -26,6 +26,7 @@ Route route_of(const Weight& w, int64_t rows) {
     case Layout::bf16_panels: return Route::bf16_panels;
     case Layout::rows: break;
   }
+  if (w.kind == WeightKind::glu) return Route::gated_rows;
   switch (factors_of(w.form, rows)) {
     case DType::i16: return rows <= most_few ? Route::few_integers : Route::integers;
     case DType::bf16: return rows >= fewest_bf16_rows ? Route::paired_rows : rows > 1 ? Route::rounded_rows : Route::one_rounded_row;

@@ -27,6 +27,7 @@ Layout layout_of(const Shape& w, WeightKind kind, const WeightForm& form, bool p
 //   layout        factors (core/factors.h)   rows of x      route
 //   panels        f32                        any            panels
 //   bf16_panels   bf16                       any            bf16_panels
+//   rows, of a gated linear unit             any            gated_rows: the route of the whole weight, then the epilogue
 //   rows          f32                        1              one_row
 //                                            2 … 47         rows
 //                                            48 and more    turned_rows
@@ -48,6 +49,7 @@ enum class Route {
   turned_rows,      // rows_turned.cpp: w and x transposed into columns, which pays for many rows
   paired_rows,      // rows_bf16.cpp: products of bf16, w as pairs of k
   integers,         // rows_integers.cpp
+  gated_rows,       // rows_gated.cpp
 };
 
 // rows: of x, over all images.

@@ -39,6 +39,12 @@ TEST(Route, of_a_linear_layer) {
       {Layout::rows, DType::q4_k, DType::f32, 2, 47, Route::rows},
       {Layout::rows, DType::q4_k, DType::f32, 48, any, Route::turned_rows},
 
+      {Layout::rows, DType::f8_e4m3, DType::f32, 1, 1, Route::one_row},
+      {Layout::rows, DType::f8_e5m2, DType::f32, 48, any, Route::turned_rows},
+      {Layout::rows, DType::f8_e4m3, DType::bf16, 1, 1, Route::one_rounded_row},
+      {Layout::rows, DType::f8_e4m3, DType::bf16, 2, 15, Route::rounded_rows},
+      {Layout::rows, DType::f8_e4m3, DType::bf16, 16, any, Route::paired_rows},
+
       {Layout::rows, DType::bf16, DType::bf16, 1, 1, Route::one_rounded_row},
       {Layout::rows, DType::bf16, DType::bf16, 2, 15, Route::rounded_rows},
       {Layout::rows, DType::bf16, DType::bf16, 16, any, Route::paired_rows},
@@ -64,7 +70,7 @@ TEST(Route, few_rows_of_the_same_x_are_combined) {
   } table[] = {{Route::panels, false, false},        {Route::bf16_panels, false, false}, {Route::one_row, true, false},
                {Route::one_rounded_row, true, true}, {Route::few_integers, true, false}, {Route::rows, false, false},
                {Route::rounded_rows, false, true},   {Route::turned_rows, false, false}, {Route::paired_rows, false, false},
-               {Route::integers, false, false}};
+               {Route::integers, false, false},      {Route::gated_rows, false, false}};
   for (const auto& t : table) {
     EXPECT_EQ(is_few(t.route), t.few) << int(t.route);
     EXPECT_EQ(rounds_x(t.route), t.rounds) << int(t.route);

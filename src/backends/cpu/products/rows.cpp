@@ -30,6 +30,8 @@ std::optional<RowType> row_type(DType dtype) {
     case DType::f32: return row_f32;
     case DType::f16: return row_f16;
     case DType::bf16: return row_bf16;
+    case DType::f8_e4m3: return row_f8_e4m3;
+    case DType::f8_e5m2: return row_f8_e5m2;
     case DType::q4_0: return row_q4_0;
     case DType::q4_1: return row_q4_1;
     case DType::q5_0: return row_q5_0;
@@ -47,10 +49,11 @@ std::optional<RowType> row_type(DType dtype) {
   }
 }
 
-void CpuBackend::linear_rows(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void CpuBackend::linear_rows(const Tensor& x, const Weight& weight, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const RowsWeight& w = rows_of(weight);
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const DType dtype = w.rows.dtype();
-  const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
+  const TileStore store(kernels_, weight, bias, e, x.size(1), y);
   const int64_t row_bytes = int64_t(bytes_of(dtype, K));
 
   const LeftTiles left(M, K, kernels_);

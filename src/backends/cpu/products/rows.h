@@ -19,6 +19,8 @@ struct RowsWeight final : CpuWeight {
   RowType type;
 };
 
+inline const RowsWeight& rows_of(const Weight& w) { return static_cast<const RowsWeight&>(*w.prepared); }
+
 std::optional<RowType> row_type(DType dtype);  // nullopt for dtypes without such products
 
 }  // namespace hearth::cpu

@@ -24,12 +24,13 @@ Tensor CpuBackend::rounded_to_bf16(const Tensor& x) {
   return rounded;
 }
 
-void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void CpuBackend::linear_rows_bf16(const Tensor& x, const Weight& weight, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const RowsWeight& w = rows_of(weight);
   const Bf16Kernels& bf16 = *kernels_.bf16;
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), padded = parts(K, bf16.depth) * bf16.depth;
   const Panels panels{N, bf16_panel, false};
-  const Bf16Store store(kernels_, panels, bias, e, x.size(1), y);
-  const bool in_blocks = is_blocked(w.rows.dtype());
+  const Bf16Store store(kernels_, panels, weight, bias, e, x.size(1), y);
+  const bool compact = is_compact(w.rows.dtype());
   const auto row_of_w = [&](int64_t n, int64_t k) {
     return w.rows.raw() + n * int64_t(bytes_of(w.rows.dtype(), K)) + bytes_of(w.rows.dtype(), k);
   };
@@ -46,19 +47,19 @@ void CpuBackend::linear_rows_bf16(const Tensor& x, const RowsWeight& w, const Te
     });
     for_shares(pool_, panels.panels(), 1, [&](int64_t p, int64_t) {
       constexpr int64_t words = chunk * bf16_panel / 2;  // size of a panel's chunk, in f32 values
-      float* const sums = thread_scratch(size_t(blocks * bf16_block + words + (in_blocks ? words + chunk : 0)));
+      float* const sums = thread_scratch(size_t(blocks * bf16_block + words + (compact ? words + chunk : 0)));
       auto* const pairs = reinterpret_cast<uint16_t*>(sums + blocks * bf16_block);
       uint16_t* const rounded = pairs + chunk * bf16_panel;  // rows of w that are not stored as bf16
       auto* const wide = reinterpret_cast<float*>(rounded + chunk * bf16_panel);
       bf16.begin();
       for (int64_t k0 = 0; k0 < K; k0 += chunk) {
         const int64_t count = std::min(chunk, K - k0), depth = std::min(chunk, padded - k0), columns = panels.columns_of(p);
-        for (int64_t n = 0; in_blocks && n < columns; ++n) {
+        for (int64_t n = 0; compact && n < columns; ++n) {
           kernels_.widen_row(w.type, row_of_w(p * bf16_panel + n, k0), count, wide);
           kernels_.round_bf16(wide, count, rounded + n * chunk);
         }
-        const void* const paired = in_blocks ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0);
-        kernels_.pair_rows(paired, in_blocks ? chunk : K, columns, count, panels.width_of(p), depth, pairs);
+        const void* const paired = compact ? static_cast<const void*>(rounded) : row_of_w(p * bf16_panel, k0);
+        kernels_.pair_rows(paired, compact ? chunk : K, columns, count, panels.width_of(p), depth, pairs);
         // Prefetches what is paired next, some rows with each block: the next chunk of these, or the first of the next rows.
         const bool last = k0 + chunk >= K;
         const int64_t next = (last ? p + 1 : p) * bf16_panel, next_rows = std::clamp<int64_t>(N - next, 0, bf16_panel);

@@ -24,11 +24,12 @@ struct IntegerTiles {
 
 }  // namespace
 
-void CpuBackend::linear_integers(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void CpuBackend::linear_integers(const Tensor& x, const Weight& weight, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const RowsWeight& w = rows_of(weight);
   const IntegerKernels& kernel = *kernels_.integers;
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel, threads = pool_.size();
   const int64_t unit = integer_unit(w.type), row_bytes = int64_t(bytes_of(w.rows.dtype(), K));
-  const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
+  const TileStore store(kernels_, weight, bias, e, x.size(1), y);
   const auto room = [&]<class T>(std::shared_ptr<std::byte>& keep, int64_t count, T*& at) {
     keep = memory_->allocate(size_t(count) * sizeof(T));
     at = reinterpret_cast<T*>(keep.get());

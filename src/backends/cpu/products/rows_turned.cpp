@@ -32,10 +32,11 @@ struct TurnedLeft {
 
 }  // namespace
 
-void CpuBackend::linear_turned(const Tensor& x, const RowsWeight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void CpuBackend::linear_turned(const Tensor& x, const Weight& weight, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const RowsWeight& w = rows_of(weight);
   const int64_t M = x.size(0) * x.size(1), N = w.rows.size(0), K = w.rows.size(1), panel = kernels_.panel;
   const int64_t row_bytes = int64_t(bytes_of(w.rows.dtype(), K)), chunk_bytes = int64_t(bytes_of(w.rows.dtype(), chunk));
-  const TileStore store(kernels_, N, false, bias, e, x.size(1), y);
+  const TileStore store(kernels_, weight, bias, e, x.size(1), y);
   const int64_t right_size = chunk * panel + kernels_.lanes * turned_gap, sum_size = kernels_.tile_rows * panel;
 
   const int64_t row_blocks = parts(M, most_rows), most = parts(M, row_blocks);

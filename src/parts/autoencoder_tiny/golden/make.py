@@ -29,6 +29,8 @@ CASES = {
     "taesd": (dict(), 1, [16, 24], [3, 2], 1.0),
     # other sizes on both sides, odd sides, another activation, several pictures, a scale of its own
     "small": (dict(levels(7, [2, 0, 1], [1, 2, 0]), latent_channels=6, act_fn="silu", scaling_factor=0.7), 2, [11, 14], [3, 5], 1.5),
+    # TAESD3 and TAEF1: the published geometry with sixteen latent channels
+    "sixteen": (dict(latent_channels=16), 1, [16, 8], [2, 3], 1.0),
     "flat": (dict(levels(5, [1], [2]), in_channels=1, out_channels=4, latent_channels=3, upsampling_scaling_factor=3), 2, [3, 5], [4, 3], 2.0),
 }
 
@@ -44,9 +46,9 @@ def run(config, b, picture, latent, factor, taps):
     tap = golden.Taps(net, lambda name: tapped(name) and (name in blocks or "." not in name)) if taps else None
     c = net.config
     with torch.no_grad():
-        encoded = net.encode(golden.image("input.picture", b, *picture, c.in_channels)).latents * c.scaling_factor
+        encoded = (net.encode(golden.image("input.picture", b, *picture, c.in_channels)).latents - c.shift_factor) * c.scaling_factor
         # latents well beyond the ±3 that the decoder limits them to
-        z = golden.image("input.latent", b, *latent, c.latent_channels, 6) / c.scaling_factor
+        z = golden.image("input.latent", b, *latent, c.latent_channels, 6) / c.scaling_factor + c.shift_factor
         decoded = net.decode(z).sample
     return net, {"encoded": golden.channels_last(encoded), "decoded": golden.channels_last(decoded)}, tap.arrays if tap else {}
 
@@ -106,6 +108,13 @@ def tiled():
         for name, b, latent in [("grid", 1, [15, 9]), ("column", 2, [10, 3]), ("whole", 1, [7, 5])]:
             arrays[name] = golden.channels_last(net.decode(golden.image(f"input.{name}", b, *latent, 4, 3)).sample)
     golden.save(HERE, "tiled", arrays, json.loads(net.to_json_string()), VERSIONS, grid=[1, 15, 9], column=[2, 10, 3], whole=[1, 7, 5], factor=1.5)
+    # Pictures in tiles of 128 pixels. The reference has no tiles of encoders for other numbers of latent channels, and fails with smaller ones.
+    net.tile_sample_min_size = 128
+    arrays = {}
+    with torch.no_grad():
+        for name, b, picture in [("grid", 1, [248, 136]), ("row", 2, [40, 136]), ("whole", 1, [96, 112])]:
+            arrays[name] = golden.channels_last(net.encode(golden.image(f"input.{name}", b, *picture, 3)).latents)
+    golden.save(HERE, "tiled_encode", arrays, json.loads(net.to_json_string()), VERSIONS, grid=[1, 248, 136], row=[2, 40, 136], whole=[1, 96, 112], factor=1.5)
 
 
 # The published config.json of TAESD (and of that for Stable Diffusion XL).

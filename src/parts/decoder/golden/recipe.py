@@ -1,9 +1,10 @@
-"""What the recipes of the decoder families share: src/models/{llama,mistral,qwen2,qwen3}/golden/make.py.
+"""What the recipes of the decoder families share: src/models/*/golden/make.py.
 
 A case is a config, token ids and how many tokens to go on greedily: <name>.safetensors has the logits of every position (of every k-th, where
 there are many), taps of the layers, and in its facts the config.json and the greedy tokens. Networks run in float64 with name-derived
 weights; transformers computes norms' statistics, angles and softmax in float32 all the same.
 """
+import copy
 import json
 import sys
 from pathlib import Path
@@ -68,9 +69,9 @@ def config_json(net):
     return json.loads(net.config.to_json_string(use_diff=False))
 
 
-def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None):
+def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped):
     net = network(cls, config)
-    tap = golden.Taps(net, tapped)
+    tap = golden.Taps(net, taps)
     y = logits(net, ids)
     taps = dict(tap.arrays)
     more, lead = greedy(net, ids, continue_for) if continue_for else ([], 0)
@@ -79,16 +80,17 @@ def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=Non
     golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more)
 
 
-def perturbed(folder, cls, config_cls, base, ids, changes):
-    """One base configuration with one key changed at a time."""
+def perturbed(folder, cls, config_cls, base, ids, changes, name="perturbed", drop=()):
+    """One base configuration with one key changed at a time. `drop`: keys that config.json lacks."""
     net = network(cls, config_cls(**base))
     y = logits(net, ids)
     arrays, told = {"base": y}, []
     for key, values in changes.items():
         for value in values:
-            other = network(cls, config_cls(**{**base, key: value}))
+            other = network(cls, config_cls(**{**base, key: copy.deepcopy(value)}))
             z = logits(other, ids)
             arrays[f"{len(told)}"] = z
             told.append({"key": key, "value": value, "same": golden.same(z, y)})
             print("  same" if told[-1]["same"] else "  other", key, value)
-    golden.save(folder, "perturbed", arrays, config_json(net), VERSIONS, changes=told, ids=ids, factor=1.0)
+    stated = {key: value for key, value in config_json(net).items() if key not in drop}
+    golden.save(folder, name, arrays, stated, VERSIONS, changes=told, ids=ids, factor=1.0)

@@ -1,9 +1,9 @@
-"""Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of four
-published single files (keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
+"""Makes names.json: which official tensor the reference's converters take from which original one, for the full tensor lists of
+published files (keys), as a count and a digest per component. src/models/names_test.cpp compares ours.
 
     python make.py        (tools/oracle-requirements.txt)
 
-Every original tensor holds a number of its own, so that a converted one tells where it came from, and from which third of it. The recipe
+Every original tensor holds a number of its own, so that a converted one tells where it came from, and from which of its rows. The recipe
 also builds the networks from the built-in configurations (src/models/*/configs) and stops unless their tensors are those that came out.
 """
 import json
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import diffusers
 import torch
 import transformers
-from diffusers import AutoencoderKL, UNet2DConditionModel
+from diffusers import AutoencoderKL, FluxTransformer2DModel, SD3Transformer2DModel, UNet2DConditionModel
 from diffusers.loaders import single_file_utils as reference
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection
 
@@ -22,43 +22,70 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
 CONFIGS = {folder.name: folder for folder in ROOT.glob("src/models/*/configs/*")}
 
-FILES = {  # list → configurations, text encoders: component → (prefix, kind)
-    "sd15-single-file": ("sd15", {"text_encoder": ("cond_stage_model.transformer.", "clip")}),
-    "sd21-single-file": ("sd21", {"text_encoder": ("cond_stage_model.model.", "open_clip")}),
-    "sdxl-single-file": ("sdxl", {"text_encoder": ("conditioner.embedders.0.transformer.", "clip"),
-                                  "text_encoder_2": ("conditioner.embedders.1.model.", "open_clip")}),
-    "refiner-single-file": ("sdxl-refiner", {"text_encoder_2": ("conditioner.embedders.0.model.", "open_clip")}),
+UNET_AND_VAE = {"unet": (reference.convert_ldm_unet_checkpoint, UNet2DConditionModel), "vae": (reference.convert_ldm_vae_checkpoint, AutoencoderKL)}
+FLUX = {"transformer": (lambda tensors, config: reference.convert_flux_transformer_checkpoint_to_diffusers(tensors), FluxTransformer2DModel)}
+SD3 = {"transformer": (lambda tensors, config: reference.convert_sd3_transformer_checkpoint_to_diffusers(tensors), SD3Transformer2DModel)}
+# list → configurations; component → (converter, class); text encoder → (prefix, kind)
+FILES = {
+    "sd15-single-file": ("sd15", UNET_AND_VAE, {"text_encoder": ("cond_stage_model.transformer.", "clip")}),
+    "sd21-single-file": ("sd21", UNET_AND_VAE, {"text_encoder": ("cond_stage_model.model.", "open_clip")}),
+    "sdxl-single-file": ("sdxl", UNET_AND_VAE, {"text_encoder": ("conditioner.embedders.0.transformer.", "clip"),
+                                                "text_encoder_2": ("conditioner.embedders.1.model.", "open_clip")}),
+    "refiner-single-file": ("sdxl-refiner", UNET_AND_VAE, {"text_encoder_2": ("conditioner.embedders.0.model.", "open_clip")}),
+    "sd3-medium-sai": ("sd3-medium", SD3, {}),
+    "sd35-medium-sai": ("sd35-medium", SD3, {}),
+    "sd35-large-sai": ("sd35-large", SD3, {}),
+    "flux1-dev-bfl": ("flux1-dev", FLUX, {}),
+    "flux1-schnell-bfl": ("flux1-schnell", FLUX, {}),
+    "flux1-fill-bfl": ("flux1-fill-dev", FLUX, {}),
 }
+# Equal parts of the rows of tensors that the converters cut or swap: q, k and v; these and an MLP of four times the width; shift and scale.
+PARTS = {".in_proj_": 3, ".qkv.": 3, ".linear1.": 7, ".adaLN_modulation.": 2}
+
+
+def parts_of(name):
+    return next((parts for mark, parts in PARTS.items() if mark in name), 1)
 
 
 def numbered(path):
-    """name → a tensor of its shape that takes no memory: 3 · its number, plus the third of its rows where it is fused."""
+    """name → a tensor of its shape that takes no memory: 8 · its number, plus the part of its rows."""
     tensors, names = {}, []
     for line in path.read_text().splitlines():
         name, shape = line.split("\t")
         shape = tuple(int(d) for d in shape.split(","))
-        number = 3 * len(names)
-        if ".in_proj_" in name:
-            column = torch.arange(3, dtype=torch.int16).repeat_interleave(shape[0] // 3) + number
-            tensors[name] = column.reshape(-1, *[1] * (len(shape) - 1)).expand(shape)
-        elif name.endswith("text_projection"):
+        number, parts = 8 * len(names), parts_of(name)
+        if name.endswith("text_projection"):
             tensors[name] = torch.full(shape, number, dtype=torch.int16)
             tensors[name][0, 1] += 1
         else:
-            tensors[name] = torch.tensor(number, dtype=torch.int16).expand(shape)
+            column = torch.arange(parts, dtype=torch.int16).repeat_interleave(shape[0] // parts) + number if parts > 1 else torch.tensor([number])
+            tensors[name] = column.to(torch.int16).reshape(-1, *[1] * (len(shape) - 1)).expand(shape)
         names.append(name)
     return tensors, names
+
+
+def cat(tensors, dim=0):
+    """torch.cat without a copy of a single tensor: the converters "join" every part that they cut."""
+    return tensors[0] if len(tensors) == 1 else torch_cat(tensors, dim)
+
+
+torch_cat, torch.cat = torch.cat, cat
 
 
 def described(converted, names):
     """One line per official tensor: its name, the original one, the form and the shape."""
     lines = []
     for official, value in converted.items():
-        number = int(value.reshape(-1)[0])
-        stored, form = names[number // 3], "same"
-        if ".in_proj_" in stored:
-            form = ("first_third", "second_third", "last_third")[number % 3]
-            assert bool((value == number).all()), official
+        column = value[(slice(None), *[0] * (value.dim() - 1))] if value.dim() else value[None]
+        number = int(column[0]) // 8 * 8
+        stored = names[number // 8]
+        form, parts = "same", parts_of(stored)
+        found = [int(x) - number for x in torch.unique_consecutive(column)] if parts > 1 else [0]
+        if found == list(range(parts))[::-1] and parts == 2:
+            form = "swapped"
+        elif found != list(range(parts)):
+            assert found == list(range(found[0], found[-1] + 1)), (official, found)
+            form = f"rows {found[0]} to {found[-1] + 1} of {parts}"
         elif stored.endswith("text_projection"):
             form = "transposed" if int(value[1, 0]) == number + 1 else "same"
         elif stored.startswith("first_stage_model.") and ".mid.attn_1." in stored and value.dim() == 2:
@@ -93,15 +120,14 @@ def require_same(what, converted, module):
 
 def main():
     result = {"versions": dict(torch=torch.__version__, diffusers=diffusers.__version__, transformers=transformers.__version__), "files": {}}
-    for file, (folder, encoders) in FILES.items():
+    for file, (folder, networks, encoders) in FILES.items():
         tensors, names = numbered(HERE / "keys" / f"{file}.tsv")
         components = {}
-        unet, vae = config_of(folder, "unet/config.json"), config_of(folder, "vae/config.json")
-        components["unet"] = reference.convert_ldm_unet_checkpoint(dict(tensors), unet)
-        components["vae"] = reference.convert_ldm_vae_checkpoint(dict(tensors), vae)
-        with torch.device("meta"):
-            require_same(f"{file} unet", components["unet"], UNet2DConditionModel.from_config(unet))
-            require_same(f"{file} vae", components["vae"], AutoencoderKL.from_config(vae))
+        for name, (convert, cls) in networks.items():
+            config = config_of(folder, f"{name}/config.json")
+            components[name] = convert(dict(tensors), config)
+            with torch.device("meta"):
+                require_same(f"{file} {name}", components[name], cls.from_config(config))
         for name, (prefix, kind) in encoders.items():
             config = config_of(folder, f"{name}/config.json")
             if kind == "clip":

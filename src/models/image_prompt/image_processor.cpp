@@ -1,0 +1,74 @@
+#include "models/image_prompt/image_processor.h"
+
+#include "core/error.h"
+#include "core/on_host.h"
+
+namespace hearth::models::image_prompt {
+namespace {
+
+int64_t side(const Config& size, const char* key) {
+  const int64_t value = size.integer(key);
+  if (value < 1 || value > 1 << 14) fail<WeightError>("{}: '{}' = {}, expected 1 to {}", size.where(), key, value, 1 << 14);
+  return value;
+}
+
+// Pillow's numbers.
+Filter filter_of(const Config& c) {
+  switch (const int64_t number = c.integer("resample", 3)) {
+    case 0: return Filter::nearest;
+    case 1: return Filter::lanczos;
+    case 2: return Filter::bilinear;
+    case 3: return Filter::bicubic;
+    case 4: return Filter::box;
+    default: fail<UnsupportedError>("{}: 'resample' = {} is not supported, expected 0 to 4", c.where(), number);
+  }
+}
+
+// One number for all colors, or one of each.
+std::array<float, 3> colors(const Config& c, const char* key) {
+  if (!c.has(key)) return {0.5f, 0.5f, 0.5f};
+  if (c.dump(key)[0] != '[') {
+    const auto value = float(c.number(key));
+    return {value, value, value};
+  }
+  const std::vector<double> values = c.numbers(key);
+  if (values.size() != 3) fail<WeightError>("{}: '{}' has {} values, expected 3", c.where(), key, values.size());
+  return {float(values[0]), float(values[1]), float(values[2])};
+}
+
+}  // namespace
+
+ImageProcessor ImageProcessor::from(const Config& c) {
+  c.only("image_processor_type", {"SiglipImageProcessor", "SiglipImageProcessorFast"});
+  c.only("feature_extractor_type", {"SiglipFeatureExtractor"});
+  c.only("do_resize", true);
+  for (const char* key : {"do_center_crop", "do_pad"}) c.only(key, false);
+  ImageProcessor p;
+  if (c.has("size")) {
+    const Config size = c.object("size");
+    p.width = side(size, "width"), p.height = side(size, "height");
+    size.finish();
+  }
+  p.filter = filter_of(c);
+  p.factor = c.number("rescale_factor", 1 / 255.0);
+  if (!c.boolean("do_rescale", true)) p.factor = 1;
+  p.mean = colors(c, "image_mean"), p.deviation = colors(c, "image_std");
+  if (!c.boolean("do_normalize", true)) p.mean = {0, 0, 0}, p.deviation = {1, 1, 1};
+  for (const float deviation : p.deviation)
+    if (deviation == 0) fail<WeightError>("{}: 'image_std' contains 0, expected other values", c.where());
+  c.no_effect({"do_convert_rgb", "processor_class"});  // images are RGB
+  c.no_effect_where_off();
+  c.finish();
+  return p;
+}
+
+Tensor ImageProcessor::operator()(const Pixels& image, Backend& host) const {
+  return written_on_host(host, {1, height, width, 3}, DType::f32, [&](Tensor& y) {
+    const Pixels resized = resize(image, width, height, filter);
+    float* values = y.data<float>();
+    for (size_t i = 0; i < resized.rgb.size(); ++i)  // rescaled in f64 and rounded, then in f32, as the reference does
+      values[i] = (float(double(resized.rgb[i]) * factor) - mean[i % 3]) / deviation[i % 3];
+  });
+}
+
+}  // namespace hearth::models::image_prompt

@@ -1,0 +1,214 @@
+#include "models/sd3/transformer.h"
+
+#include <cmath>
+
+#include "core/observe.h"
+#include "nn/timestep_embedding.h"
+
+namespace hearth::models::sd3 {
+namespace {
+
+constexpr float eps = 1e-6f;
+constexpr int64_t time_channels = 256;
+
+// The i-th of the equal parts of a modulation [B, n·W].
+Tensor modulation_part(const Tensor& all, int64_t i, int64_t width) { return all.slice(1, i * width, (i + 1) * width); }
+
+// Shift, scale and gate of one branch.
+struct Branch {
+  Branch(const Tensor& all, int64_t first, int64_t width)
+      : shift(modulation_part(all, first, width)),
+        scale(modulation_part(all, first + 1, width)),
+        gate(ops::contiguous(modulation_part(all, first + 2, width))) {}
+
+  Tensor norm(const Tensor& x) const { return ops::layer_norm(x, {.eps = eps, .scale = scale, .shift = shift, .stored = Stored::inner}); }
+
+  Tensor shift, scale, gate;  // [B, W]
+};
+
+Tensor attend(const Heads& h, const Weight& like) {
+  const auto [B, T, N, D] = h.q.dims<4>();
+  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors}).view({B, T, N * D});
+}
+
+Heads joined(const Heads& a, const Heads& b) {
+  return {ops::concat({a.q, b.q}, 1), ops::concat({a.k, b.k}, 1), ops::concat({a.v, b.v}, 1)};
+}
+
+Scope first_of_last_attention(const Scope& w) { return w / "to_out" / 0; }
+
+}  // namespace
+
+StreamProjections::StreamProjections(const Scope& w, const MmditConfig& c, const Names& names)
+    : q(w / names.q, c.width(), c.width()),
+      k(w / names.k, c.width(), c.width()),
+      v(w / names.v, c.width(), c.width()),
+      heads(c.heads),
+      head_size(c.head_size) {
+  if (!c.qk_norm) return;
+  norm_q.emplace(w / names.norm_q, c.head_size, eps);
+  norm_k.emplace(w / names.norm_k, c.head_size, eps);
+}
+
+Heads StreamProjections::operator()(const Tensor& x) const {
+  const Shape split{x.size(0), x.size(1), heads, head_size};
+  Heads h{q(x, nn::inner).view(split), k(x, nn::inner).view(split), v(x, nn::inner).view(split)};
+  if (norm_q) h.q = (*norm_q)(h.q), h.k = (*norm_k)(h.k);
+  return h;
+}
+
+MmditMlp::MmditMlp(const Scope& w, int64_t width) : proj(w / "net" / 0 / "proj", width, 4 * width), out(w / "net" / 2, 4 * width, width) {}
+
+Tensor MmditMlp::operator()(const Tensor& x, const Tensor& gate, const Tensor& residual) const {
+  return out(proj(x, {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = gate, .residual = residual});
+}
+
+JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer)
+    : norm1((w / "norm1" / "linear").exact(), c.width(), (c.is_dual(layer) ? 9 : 6) * c.width()),
+      norm1_context((w / "norm1_context" / "linear").exact(), c.width(), (layer + 1 == c.layers ? 2 : 6) * c.width()),
+      image(w / "attn", c, StreamProjections::own),
+      text(w / "attn", c, StreamProjections::added),
+      to_out(first_of_last_attention(w / "attn"), c.width(), c.width()),
+      ff(w / "ff", c.width()),
+      path(w.path()) {
+  if (c.is_dual(layer)) {
+    dual.emplace(w / "attn2", c, StreamProjections::own);
+    dual_out.emplace(first_of_last_attention(w / "attn2"), c.width(), c.width());
+  }
+  if (layer + 1 == c.layers) return;
+  to_add_out.emplace(w / "attn" / "to_add_out", c.width(), c.width());
+  ff_context.emplace(w / "ff_context", c.width());
+}
+
+JointStreams JointBlock::operator()(const JointStreams& x, const Tensor& temb) const {
+  const BlockScope scope(path);
+  const int64_t W = temb.size(1), T = x.image.size(1), L = x.text.size(1);
+  const Tensor m = norm1(temb), m_text = norm1_context(temb);
+  const Branch attention(m, 0, W), mlp(m, 3, W);
+
+  const Heads of_image = image(attention.norm(x.image));
+  std::optional<Branch> text_attention;
+  if (to_add_out) text_attention.emplace(m_text, 0, W);
+  const Heads of_text = text(to_add_out ? text_attention->norm(x.text)
+                                        : ops::layer_norm(x.text, {.eps = eps,
+                                                                   .scale = modulation_part(m_text, 0, W),
+                                                                   .shift = modulation_part(m_text, 1, W),
+                                                                   .stored = Stored::inner}));
+  const Tensor attended = attend(joined(of_image, of_text), image.q.weight);  // image first, then text
+
+  JointStreams y;
+  y.image = to_out(attended.slice(1, 0, T), {.gate = attention.gate, .residual = x.image});
+  if (dual) {
+    const Branch second(m, 6, W);
+    y.image = (*dual_out)(attend((*dual)(second.norm(x.image)), dual->q.weight), {.gate = second.gate, .residual = y.image});
+  }
+  y.image = ff(mlp.norm(y.image), mlp.gate, y.image);
+  tap(path, y.image);
+  if (!to_add_out) return y;
+  const Branch text_mlp(m_text, 3, W);
+  y.text = (*to_add_out)(attended.slice(1, T, T + L), {.gate = text_attention->gate, .residual = x.text});
+  y.text = (*ff_context)(text_mlp.norm(y.text), text_mlp.gate, y.text);
+  tap(path + ".text", y.text);
+  return y;
+}
+
+Mmdit::Mmdit(const Scope& w, const MmditConfig& c)
+    : config(c),
+      patches(w / "pos_embed" / "proj", c.in_channels, c.width(), c.patch, ConvSpec::plane(c.patch)),
+      positions((w / "pos_embed").table("pos_embed", {1, c.position_side * c.position_side, c.width()})),
+      time_1((w / "time_text_embed" / "timestep_embedder" / "linear_1").exact(), time_channels, c.width()),
+      time_2((w / "time_text_embed" / "timestep_embedder" / "linear_2").exact(), c.width(), c.width()),
+      text_1((w / "time_text_embed" / "text_embedder" / "linear_1").exact(), c.pooled_width, c.width()),
+      text_2((w / "time_text_embed" / "text_embedder" / "linear_2").exact(), c.width(), c.width()),
+      context_embedder(w / "context_embedder", c.text_width, c.width()),
+      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block, int64_t i) { return JointBlock(block, c, i); }),
+      norm_out((w / "norm_out" / "linear").exact(), c.width(), 2 * c.width()),
+      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {}
+
+void Mmdit::check(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled) const {
+  const auto [B, h, w, C] = x.dims<4>();
+  const int64_t p = config.patch, most = p * config.position_side;
+  if (C != config.in_channels) fail<ShapeError>("mmdit: x is {}, expected {} channels", x.shape(), config.in_channels);
+  if (h < 1 || w < 1 || h % p != 0 || w % p != 0 || h > most || w > most)
+    fail<ShapeError>("mmdit: x is {}, expected sides that are multiples of {}, at most {} (the position table's)", x.shape(), p, most);
+  if (int64_t(timesteps.size()) != B && timesteps.size() != 1)
+    fail<ShapeError>("mmdit: {} timesteps, expected 1 or one for each of {} images", timesteps.size(), B);
+  if (context.rank() != 3 || context.size(0) != B || context.size(2) != config.text_width)
+    fail<ShapeError>("mmdit: context is {}, expected [{}, L, {}]", context.shape(), B, config.text_width);
+  if (pooled.shape() != Shape{B, config.pooled_width})
+    fail<ShapeError>("mmdit: pooled is {}, expected [{}, {}]", pooled.shape(), B, config.pooled_width);
+}
+
+// → [B, T, W]
+Tensor Mmdit::embed_image(const Tensor& x) const {
+  const int64_t B = x.size(0), rows = x.size(1) / config.patch, columns = x.size(2) / config.patch, side = config.position_side,
+                W = config.width();
+  return in_block("pos_embed", [&] {
+    const int64_t top = (side - rows) / 2, left = (side - columns) / 2;
+    std::vector<int32_t> cropped;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) cropped.push_back(int32_t((top + r) * side + left + c));
+    const Tensor table = ops::embedding(cropped, positions.view({side * side, W})).view({1, rows, columns, W});
+    return patches(x, {.residual = B == 1 ? table : ops::repeat_batch(table, B)}).view({B, rows * columns, W});
+  });
+}
+
+// → [B, W], activated: every use of it starts with this activation, so it is computed once.
+Tensor Mmdit::embed_time(Backend& backend, std::span<const float> timesteps, const Tensor& pooled) const {
+  const std::vector<float> each = timesteps.size() == 1 ? std::vector<float>(size_t(pooled.size(0)), timesteps[0])
+                                                        : std::vector<float>(timesteps.begin(), timesteps.end());
+  const Tensor temb = in_block("time_text_embed", [&] {
+    const Tensor sinusoid = nn::embed_timesteps(backend, each, {.channels = time_channels});
+    const Tensor time = time_2(time_1(sinusoid, {.activation = Activation::silu}));
+    return text_2(text_1(pooled, {.activation = Activation::silu}), {.residual = time});
+  });
+  return ops::activate(temb, Activation::silu);
+}
+
+Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled,
+                         const SkippedLayers& skipped) const {
+  check(x, timesteps, context, pooled);
+  const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p, W = config.width();
+  const Tensor temb = embed_time(x.backend(), timesteps, pooled);
+  JointStreams streams{embed_image(x), in_block("context_embedder", [&] { return context_embedder(context); })};
+
+  // Images that skip a block wait, in one piece, until the next block that they do not skip.
+  const int64_t all = B - skipped.images;
+  JointStreams waiting;
+  const auto part = [](const JointStreams& s, int64_t begin, int64_t end) {
+    return JointStreams{s.image.slice(0, begin, end), s.text ? s.text.slice(0, begin, end) : s.text};
+  };
+  const auto join = [&] {
+    if (!waiting.image) return;
+    if (all == 0) streams = waiting;
+    else
+      streams = {ops::concat({streams.image, waiting.image}, 0),
+                 streams.text ? ops::concat({streams.text, waiting.text}, 0) : streams.text};
+    waiting = {};
+  };
+  for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+    const bool skips = skipped.images > 0 && std::ranges::find(skipped.layers, int64_t(block.index())) != skipped.layers.end();
+    if (skips && !waiting.image) {
+      waiting = part(streams, all, B);
+      streams = part(streams, 0, all);
+    } else if (!skips) {
+      join();
+    }
+    if (!skips) streams = (*block)(streams, temb);
+    else if (all > 0) streams = (*block)(streams, temb.slice(0, 0, all));
+  }
+  join();
+
+  const Tensor m = norm_out(temb);
+  const Tensor last = in_block("norm_out", [&] {
+    return ops::layer_norm(streams.image,
+                           {.eps = eps, .scale = modulation_part(m, 0, W), .shift = modulation_part(m, 1, W), .stored = Stored::inner});
+  });
+  // The values of a token are ordered row, column, channel of its patch.
+  const Tensor tokens = proj_out(last, {.out = x.dtype()}).view({B * rows, columns, p, p * config.out_channels});
+  std::vector<Tensor> lines;
+  for (int64_t i = 0; i < p; ++i) lines.push_back(tokens.slice(2, i, i + 1));
+  return ops::concat(lines, 1).view({B, rows * p, columns * p, config.out_channels});
+}
+
+}  // namespace hearth::models::sd3

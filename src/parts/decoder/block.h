@@ -1,0 +1,47 @@
+// What a layer of a decoder adds to the residual stream: attention, a recurrence, an MLP, experts. The blocks that several families share
+// are next to this file; a family may bring its own (OwnBlock in config.h).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/tensor.h"
+
+namespace hearth::parts {
+
+// What the blocks of a pass know about its tokens.
+struct Pass {
+  int64_t first = 0;               // position of the first token
+  std::span<const Tensor> rotary;  // for each of DecoderConfig::rotaries, the table of these positions [T, 2, R/2]
+  Tensor embeddings;               // [T, C]: what the first layer receives
+};
+
+// What a block stores of one text.
+class BlockState {
+ public:
+  virtual ~BlockState() = default;
+  virtual int64_t bytes() const = 0;
+  // The state covers `stored` tokens: the largest length of at most `length` to which it can be shortened, if only to 0.
+  virtual int64_t reachable(int64_t stored, int64_t length) const = 0;
+  virtual void shorten(int64_t /*length*/) {}  // to a length that is reachable
+  // A state that cannot be shortened by itself keeps copies: it is asked after every `interval()` tokens, if that is not 0.
+  virtual int64_t interval() const { return 0; }
+  virtual void checkpoint(int64_t /*length*/) {}
+};
+
+class Block {
+ public:
+  virtual ~Block() = default;
+  // x [T, C], the next tokens of the text → residual + block(x) [T, C], or block(x) if `residual` is undefined. The result for a position
+  // does not depend on the other positions of the call.
+  virtual Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const = 0;
+
+  // The state of a text of at most `context` tokens; nullptr for a block without one. cache: dtype of keys and values.
+  virtual std::unique_ptr<BlockState> start(int64_t /*context*/, DType /*cache*/) const { return nullptr; }
+  virtual int64_t state_bytes(int64_t /*context*/, DType /*cache*/) const { return 0; }  // of start()
+
+  // Tokens of a call are at most this many.
+  static constexpr int64_t chunk = 512;
+};
+
+}  // namespace hearth::parts

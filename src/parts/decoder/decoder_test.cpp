@@ -1,0 +1,155 @@
+// The decoder as a frame: blocks of a family's own, states of different kinds next to each other, hidden states of layers. The values of
+// each family are compared with the reference in its folder.
+#include "parts/decoder/decoder.h"
+
+#include "core/on_host.h"
+#include "parts/golden_case_test.h"
+
+namespace hearth::parts {
+namespace {
+
+// A recurrence: s ← s / 2 + x, y = s. It keeps a copy of s after every 8 tokens.
+class Decay final : public Block {
+ public:
+  explicit Decay(int64_t width) : width_(width) {}
+
+  struct State final : BlockState {
+    int64_t bytes() const override { return int64_t((1 + copies.size()) * sum.size() * sizeof(float)); }
+    int64_t reachable(int64_t stored, int64_t length) const override {
+      if (length >= stored) return length;
+      for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy)
+        if (copy->first <= length) return copy->first;
+      return 0;
+    }
+    void shorten(int64_t length) override {
+      while (!copies.empty() && copies.back().first > length) copies.pop_back();
+      if (copies.empty()) std::ranges::fill(sum, 0);
+      else sum = copies.back().second;
+    }
+    int64_t interval() const override { return 8; }
+    void checkpoint(int64_t length) override { copies.emplace_back(length, sum); }
+
+    std::vector<float> sum;
+    std::vector<std::pair<int64_t, std::vector<float>>> copies;
+  };
+
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass&, BlockState* state) const override {
+    std::vector<float>& sum = static_cast<State&>(*state).sum;
+    const int64_t T = x.size(0);
+    const Tensor y = on_host(
+        x.shape(),
+        [&](float* to, const float* from) {
+          for (int64_t t = 0; t < T; ++t)
+            for (int64_t c = 0; c < width_; ++c) to[t * width_ + c] = sum[size_t(c)] = sum[size_t(c)] / 2 + from[t * width_ + c];
+        },
+        x);
+    return residual ? ops::add(residual, y) : y;
+  }
+  std::unique_ptr<BlockState> start(int64_t, DType) const override {
+    auto state = std::make_unique<State>();
+    state->sum.resize(size_t(width_));
+    return state;
+  }
+  int64_t state_bytes(int64_t context, DType) const override { return (1 + context / 8) * width_ * int64_t(sizeof(float)); }
+
+ private:
+  int64_t width_;
+};
+
+struct DecayConfig final : OwnBlock {
+  std::unique_ptr<Block> build(const Scope&, int64_t width, const std::vector<RotaryConfig>&) const override {
+    return std::make_unique<Decay>(width);
+  }
+};
+
+// A recurrence, attention with a window and attention to everything, in turns; the first without an MLP.
+DecoderConfig mixed() {
+  DecoderConfig d{.vocabulary = 31, .width = 16, .positions = 128, .rotaries = {{.size = 8}}};
+  const auto norm = [](const char* name) { return LayerNormConfig{name, {}}; };
+  const SublayerConfig mlp{.name = "mlp", .block = MlpConfig{.width = 24}, .before = norm("post")};
+  const AttentionConfig full{.heads = 2, .groups = 1, .head = 8}, window{.heads = 2, .groups = 1, .head = 8, .window = 600};
+  d.layers = {{.mixer = {.name = "decay", .block = std::make_shared<DecayConfig>(), .before = norm("pre")}},
+              {.mixer = {.name = "attention", .block = window, .before = norm("pre")}, .mlp = mlp},
+              {.mixer = {.name = "decay", .block = std::make_shared<DecayConfig>(), .before = norm("pre")}, .mlp = mlp},
+              {.mixer = {.name = "attention", .block = full, .before = norm("pre"), .after = norm("after")}, .mlp = mlp, .parallel = true}};
+  d.layers[3].mlp->before.reset();
+  return d;
+}
+
+std::vector<int32_t> text(int64_t count) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t((i * 7 + i * i) % 31));
+  return ids;
+}
+
+// Feeds tokens `at` … `to` in pieces of at most `step`, and returns their logits.
+std::vector<float> fed(const Decoder& net, DecoderState& state, std::span<const int32_t> ids, int64_t step) {
+  std::vector<float> all;
+  while (state.length < int64_t(ids.size())) {
+    const int64_t count = state.piece(std::min(step, int64_t(ids.size()) - state.length));
+    const auto piece = ids.subspan(size_t(state.length), size_t(count));
+    const std::vector<float> logits = net.head(net.hidden(piece, state, int64_t(ids.size()))).to_vector();
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+BACKEND_TEST(DecoderFrame, states_of_all_kinds_continue_from_where_they_were_shortened_to) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  const Decoder net(Scope(weights), mixed());
+  const std::vector<int32_t> ids = text(45);
+  DecoderState once = net.trunk.start(64, DType::f32);
+  const std::vector<float> whole = fed(net, once, ids, 45);
+  for (const int64_t step : {1, 5, 8, 11}) {
+    DecoderState state = net.trunk.start(64, DType::f32);
+    EXPECT_TRUE(fed(net, state, ids, step) == whole) << step;
+  }
+  EXPECT_EQ(once.bytes(), 2 * (1 + 45 / 8) * 16 * 4 + 2 * 64 * 8 * 4 * 2);
+  EXPECT_EQ(net.trunk.state_bytes(64, DType::f32), 2 * (1 + 64 / 8) * 16 * 4 + 2 * 64 * 8 * 4 * 2);
+
+  EXPECT_EQ(once.shorten(50), 45);  // nothing to discard
+  for (const auto& [most, left] : std::vector<std::pair<int64_t, int64_t>>{{44, 40}, {39, 32}, {24, 24}, {7, 0}, {0, 0}}) {
+    EXPECT_EQ(once.shorten(most), left);
+    EXPECT_EQ(once.length, left);
+    const std::vector<float> rest = fed(net, once, ids, 45);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + left * 31)) << most;
+  }
+}
+
+BACKEND_TEST(DecoderFrame, a_ring_that_has_lost_keys_starts_over) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  DecoderConfig config = mixed();
+  std::get<AttentionConfig>(config.layers[1].mixer.block).window = 4;
+  const Decoder net(Scope(weights), config);
+  const std::vector<int32_t> ids = text(600);
+  DecoderState state = net.trunk.start(700, DType::f32);
+  fed(net, state, ids, 512);
+  DecoderState again = net.trunk.start(700, DType::f32);
+  const std::vector<float> whole = fed(net, again, ids, 512);
+  EXPECT_EQ(state.shorten(90), 88);  // 515 positions are stored, 85 and later; the recurrence has 88
+  EXPECT_EQ(fed(net, state, ids, 512).size(), size_t((600 - 88) * 31));
+  EXPECT_EQ(state.shorten(80), 0);
+  EXPECT_TRUE(fed(net, state, ids, 512) == whole);
+}
+
+// As a text encoder: vectors in place of ids, and what the layers pass on.
+BACKEND_TEST(DecoderFrame, embeddings_go_in_and_hidden_states_come_out) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  const Decoder net(Scope(weights), mixed());
+  const std::vector<int32_t> ids = text(8);
+  test::TapRecorder recorder;
+  std::vector<std::vector<float>> layers;
+  DecoderState state = net.trunk.start(8, DType::f32), other = net.trunk.start(8, DType::f32);
+  const Tensor from_ids = net.hidden(ids, other, 8);
+  const ObserverScope scope(recorder);
+  const Tensor hidden = net.trunk(net.trunk.embed(ids), state, 8, [&](int64_t i, const Tensor& y) {
+    EXPECT_EQ(i, std::ssize(layers));
+    layers.push_back(y.to_vector());
+  });
+  EXPECT_TRUE(hidden.to_vector() == from_ids.to_vector());
+  ASSERT_EQ(layers.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(layers[i] == recorder.taps.at(fmt::format("model.layers.{}", i))) << i;
+}
+
+}  // namespace
+}  // namespace hearth::parts

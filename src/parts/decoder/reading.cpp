@@ -1,0 +1,206 @@
+#include "parts/decoder/reading.h"
+
+#include <algorithm>
+
+#include "parts/config_reading.h"
+
+namespace hearth::parts {
+namespace {
+
+// Training, storage and settings of other programs; token ids and sampling are read elsewhere.
+constexpr std::string_view bookkeeping[] = {"architectures",
+                                            "attention_dropout",
+                                            "attention_probs_dropout_prob",
+                                            "attn_dropout_prob",
+                                            "attn_implementation",
+                                            "attn_pdrop",
+                                            "auto_map",
+                                            "aux_loss_alpha",
+                                            "aux_loss_coef",
+                                            "badwordsids",
+                                            "bf16",
+                                            "bos_token",
+                                            "bos_token_id",
+                                            "classifier_dropout",
+                                            "custom_pipeline",
+                                            "custom_pipelines",
+                                            "dropout",
+                                            "dtype",
+                                            "emb_dropout_prob",
+                                            "embd_dropout",
+                                            "embd_pdrop",
+                                            "end_token_id",
+                                            "eos_token",
+                                            "eos_token_id",
+                                            "fp16",
+                                            "gradient_checkpointing",
+                                            "group_size_ratio",
+                                            "hidden_dropout",
+                                            "hidden_dropout_prob",
+                                            "id2label",
+                                            "ignore_index",
+                                            "initializer_range",
+                                            "is_decoder",
+                                            "is_llama_config",
+                                            "keys_to_ignore_at_inference",
+                                            "kv_channels",
+                                            "label2id",
+                                            "loss_type",
+                                            "mask_value",
+                                            "max_new_tokens",
+                                            "max_seq_len",
+                                            "max_seq_length",
+                                            "max_sequence_length",
+                                            "mean",
+                                            "min_new_tokens",
+                                            "model_max_length",
+                                            "model_name",
+                                            "model_parallel",
+                                            "move_model_to_device",
+                                            "multiple_of",
+                                            "n_ctx",
+                                            "name_or_path",
+                                            "neftune_noise_alpha",
+                                            "num_labels",
+                                            "onnx",
+                                            "original_max_position_embeddings",
+                                            "output_router_logits",
+                                            "pad_token",
+                                            "pad_token_id",
+                                            "pretraining_tp",
+                                            "resid_pdrop",
+                                            "residual_dropout",
+                                            "router_aux_loss_coef",
+                                            "sep_token_id",
+                                            "seq_length",
+                                            "std",
+                                            "summary_activation",
+                                            "summary_dropout_prob",
+                                            "summary_first_dropout",
+                                            "summary_proj_to_labels",
+                                            "summary_type",
+                                            "summary_use_proj",
+                                            "tensor_parallel_degree",
+                                            "timestamp",
+                                            "tokenizer",
+                                            "torch_dtype",
+                                            "transformers.js_config",
+                                            "transformers_version",
+                                            "trust_remote_code",
+                                            "type_vocab_size",
+                                            "unk_token",
+                                            "unk_token_id",
+                                            "unsloth_fixed",
+                                            "unsloth_version",
+                                            "use_cache",
+                                            "use_cash",
+                                            "use_flash_attention",
+                                            "use_flash_attention_2",
+                                            "use_flash_attn",
+                                            "use_liger_kernel",
+                                            "value_head_prefix",
+                                            "z_loss_weight"};
+
+// Keys of other programs and alternative names, which must agree with this network. transformers reads none of them.
+void refuse_other_builds(const Config& c, const DecoderKeys& k) {
+  const auto number = [&c](std::initializer_list<const char*> keys, double value) {
+    for (const char* key : keys)
+      if (!c.was_read(key)) c.only_number(key, value);
+  };
+  const auto text = [&c](const char* key, std::initializer_list<std::string_view> values) {
+    if (!c.was_read(key)) c.only(key, values);
+  };
+  for (const char* key : {"causal", "is_causal", "scale_attn_weights", "use_rope"})
+    if (!c.was_read(key)) c.only(key, true);
+  number({"embedding_multiplier", "hidden_states_shrink", "logit_scale", "logits_scaling", "partial_rotary_factor", "residual_multiplier",
+          "rope_condense_ratio", "rotary_pct", "scale_emb"},
+         1);
+  number({"rope_base", "rotary_base", "rotary_emb_base"}, k.rotary.theta);
+  number({"dim_model_base"}, double(k.width));
+  number({"rotary_dim"}, double(k.rotary.size));
+  text("activation", {"swiglu", "silu"});
+  for (const char* key : {"activation_function", "hidden_activation"})
+    if (!c.was_read(key)) c.only(key, {c.text("hidden_act", "silu")});
+  text("norm_type", {"rmsnorm"});
+  text("position_embedding_type", {"rope", "rotary"});
+  c.no_effect_where_off();
+}
+
+}  // namespace
+
+DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
+  refuse_null(c, {"hidden_act", "hidden_size", "intermediate_size", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
+                  "rms_norm_eps", "vocab_size"});
+  DecoderKeys k = defaults;
+  k.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
+  k.width = positive_integer(c, "hidden_size", defaults.width);
+  k.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
+  k.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
+  constexpr int64_t most_layers = 10'000;  // with more it would take minutes to list the missing tensors
+  if (k.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), k.layers, most_layers);
+  k.heads = positive_integer(c, "num_attention_heads", defaults.heads);
+  // Absent means the family's default; null means as many as heads.
+  if (is_null(c, "num_key_value_heads")) k.groups = k.heads, c.means("num_key_value_heads", std::to_string(k.heads));
+  else k.groups = positive_integer(c, "num_key_value_heads", defaults.groups ? defaults.groups : k.heads);
+  if (k.heads % k.groups)
+    fail<WeightError>("{}: 'num_key_value_heads' = {} does not divide 'num_attention_heads' = {}", c.where(), k.groups, k.heads);
+  if (!c.has("head_dim") && defaults.head == 0 && k.width % k.heads)
+    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}{}", c.where(), k.heads, k.width,
+                      c.has("hidden_size") ? "" : ", which is the default: there is no such key");
+  k.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : k.width / k.heads);
+  k.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
+  k.activation = transformers_activation(c, "hidden_act", "silu");
+  k.eps = float(c.number("rms_norm_eps", double(defaults.eps)));
+  k.tied = c.boolean("tie_word_embeddings", defaults.tied);
+  k.rotary = RotaryConfig::from(c, k.head, k.positions);
+  return k;
+}
+
+void DecoderKeys::finish(const Config& c) const {
+  for (const std::string_view key : bookkeeping)
+    if (!c.was_read(key)) c.no_effect({key});
+  refuse_other_builds(c, *this);
+  read_generic_transformers_keys(c);
+  if (activation == Activation::silu) c.no_effect({"hidden_act"});  // under any of its names
+  c.finish();
+}
+
+DecoderConfig DecoderKeys::decoder() const {
+  return {.vocabulary = vocabulary, .width = width, .positions = positions, .rotaries = {rotary}, .norm = rms_norm(), .tied = tied};
+}
+
+LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {
+  return {.mixer = {.name = "self_attn", .block = attention, .before = LayerNormConfig{"input_layernorm", norm}},
+          .mlp = SublayerConfig{.name = "mlp", .block = mlp, .before = LayerNormConfig{"post_attention_layernorm", norm}}};
+}
+
+std::vector<int64_t> read_layer_windows(const Config& c, int64_t layers) {
+  const bool used = c.boolean("use_sliding_window", false);
+  const int64_t window = used && !is_null(c, "sliding_window") ? positive_integer(c, "sliding_window", 4096) : 0;
+  const int64_t full_layers = window ? c.integer("max_window_layers", 28) : 0;
+  if (!window) c.no_effect({"use_sliding_window", "sliding_window", "max_window_layers"});
+  const std::vector<std::string> types = c.texts("layer_types", {{}});
+  if (!types.empty() && int64_t(types.size()) != layers)
+    fail<WeightError>("{}: 'layer_types' has {} entries, expected 'num_hidden_layers' = {}", c.where(), types.size(), layers);
+  std::vector<int64_t> windows;
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string type = types.empty() ? (window && i >= full_layers ? "sliding_attention" : "full_attention") : types[size_t(i)];
+    if (type != "full_attention" && type != "sliding_attention")
+      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, expected full_attention or sliding_attention", c.where(), type);
+    windows.push_back(type == "sliding_attention" ? window : 0);
+  }
+  // Without a window in any layer the keys mean nothing.
+  if (std::ranges::count(windows, 0) == std::ssize(windows))
+    c.no_effect({"use_sliding_window", "sliding_window", "max_window_layers", "layer_types"});
+  return windows;
+}
+
+void require_layers_alike(const Config& c, int64_t window) {
+  const std::string_view type = window ? "sliding_attention" : "full_attention";
+  c.only("use_sliding_window", window > 0);
+  for (const std::string& t : c.texts("layer_types", {{}}))
+    if (t != type) fail<UnsupportedError>("{}: the layer type \"{}\" is not supported here, expected {}", c.where(), t, type);
+  c.no_effect({"max_window_layers", "layer_types"});  // they say which layers have windows, if any
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,49 @@
+// Helpers for the families' read_config() functions. A family reads config.json with them and with its own keys, puts the layers together,
+// and calls DecoderKeys::finish() at the end.
+//
+//   parts::DecoderConfig read_config(const Config& c) {
+//     c.only("model_type", {"tiny"});
+//     const DecoderKeys keys = DecoderKeys::read(c, {.vocabulary = 1000, .width = 64});
+//     DecoderConfig d = keys.decoder();
+//     d.layers.assign(size_t(keys.layers), pre_norm(keys.rms_norm(), keys.attention(), keys.mlp()));
+//     keys.finish(c);
+//     return d;
+//   }
+#pragma once
+
+#include "parts/decoder/config.h"
+
+namespace hearth::parts {
+
+// The keys that nearly all families have, under transformers' names; as members, with the defaults of the family.
+struct DecoderKeys {
+  int64_t vocabulary = 32000, width = 4096, mlp_width = 11008,
+          layers = 32;                       // vocab_size, hidden_size, intermediate_size, num_hidden_layers
+  int64_t heads = 32, groups = 0, head = 0;  // num_attention_heads, num_key_value_heads (0: heads), head_dim (0: width / heads)
+  int64_t positions = 2048;                  // max_position_embeddings
+  Activation activation = Activation::silu;  // hidden_act
+  float eps = 1e-6f;                         // rms_norm_eps
+  bool tied = false;                         // tie_word_embeddings
+  RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters, and our own rope_pairs and rope_divisors
+
+  // WeightError for a value that is invalid or contradicts another.
+  static DecoderKeys read(const Config& config, const DecoderKeys& defaults);
+  // The other keys of published files: those of training and bookkeeping are ignored; those that would change the network, and that the
+  // family has not read, have one supported value. Then Config::finish().
+  void finish(const Config& config) const;
+
+  DecoderConfig decoder() const;  // without layers; one rotary table
+  AttentionConfig attention() const { return {.heads = heads, .groups = groups, .head = head}; }
+  MlpConfig mlp() const { return {.width = mlp_width, .activation = activation}; }
+  NormConfig rms_norm() const { return {.eps = eps}; }
+};
+
+// The layer of most families: attention behind input_layernorm, an MLP behind post_attention_layernorm.
+LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
+
+// The window of each layer (0: none), from use_sliding_window, sliding_window, max_window_layers and layer_types, as in Qwen's configs.
+std::vector<int64_t> read_layer_windows(const Config& config, int64_t layers);
+// For families whose layers do not depend on these keys: UnsupportedError if they contradict `window`, that of all layers.
+void require_layers_alike(const Config& config, int64_t window);
+
+}  // namespace hearth::parts
