@@ -59,7 +59,8 @@ struct OpenOptions {
   // names and shapes of all tensors.
   bool load_when_needed = false;
   // Limit on the memory of the process during a run, in bytes; 0: no limit. A run uses the first mode that fits: all networks in memory;
-  // each network only while it computes; the same with the VAE in tiles. UsageError if none fits. Implies load_when_needed.
+  // each network only while it computes; the same with the VAE in tiles; the same with networks that are too large loaded block by block
+  // while they compute, with as many blocks in memory as fit. UsageError if none fits. Implies load_when_needed.
   int64_t memory_limit = 0;
   // A second checkpoint, a refiner, that executes the last steps (Request::refiner_start); its VAE is not used.
   std::filesystem::path refiner;

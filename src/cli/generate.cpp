@@ -63,10 +63,15 @@ void log_run(const Generation& made) {
   if (verbosity() != Verbosity::verbose) return;
   const Json report = Json::parse(made.report);
   const Json &request = report.at("request"), &seconds = report.at("seconds"), &memory = report.at("memory");
-  for (const Json& c : report.at("components"))
+  for (const Json& c : report.at("components")) {
     log_detail(fmt::format("{}: {}, {} parameters, {} in memory, {}, on {}", c.at("name").get<std::string>(),
                            c.at("class").get<std::string>(), c.at("parameters").get<int64_t>(), format_bytes(c.at("bytes").get<int64_t>()),
                            c.at("held").get<std::string>(), c.at("device").get<std::string>()));
+    if (const Json blocks = c.value("blocks", Json::object()); blocks.value("loads", 0) > 0)
+      log_detail(fmt::format("{}: {} of {} blocks stay in memory; {} loads took {}, waited {}", c.at("name").get<std::string>(),
+                             blocks.at("in_memory").get<int64_t>(), blocks.at("count").get<int64_t>(), blocks.at("loads").get<int64_t>(),
+                             format_time(blocks.at("load_seconds").get<double>()), format_time(blocks.at("wait_seconds").get<double>())));
+  }
   log_detail(fmt::format("settings: {}×{}, {} steps, sampler {}, schedule {}, guidance scale {}, seed {}, {} denoiser calls",
                          request.at("width").get<int64_t>(), request.at("height").get<int64_t>(), request.at("steps").get<int64_t>(),
                          request.at("sampler").get<std::string>(), request.at("schedule").get<std::string>(),

@@ -28,10 +28,11 @@ void GenerateFlags::add_to(Flags& flags) {
              "start at the first step");
 
   flags.group("Memory and performance");
-  flags.add("--memory-limit", "SIZE",
-            "Keep the process below this size, such as 3G or 2500M: components load one at a time and the VAE decodes in tiles if needed; "
-            "the run is rejected if that is not enough",
-            "no limit", [this](const std::string& t) { memory_limit = parse_size(t); });
+  flags.add(
+      "--memory-limit", "SIZE",
+      "Keep the process below this size, such as 3G or 2500M: if needed, components load one at a time, the VAE decodes in tiles, and "
+      "networks load block by block while they compute; the run is rejected if that is not enough",
+      "no limit", [this](const std::string& t) { memory_limit = parse_size(t); });
   open.add_device(flags);
   open.add_component_precisions_and_devices(flags);
   open.add_session(flags);

@@ -22,6 +22,7 @@
 namespace hearth {
 
 class MemoryLedger;
+class MemoryRegion;
 class ThreadPool;
 
 class Backend {
@@ -57,6 +58,10 @@ class Backend {
   virtual MemoryLedger& ledger() = 0;         // this device's tensors, prepared weights and kernel buffers, without thread scratch
   virtual int64_t most_thread_scratch() const { return 0; }  // most bytes that the kernels' threads keep as scratch
   virtual void release_cached() {}                           // frees memory that is kept for reuse
+  // A new region of this device's memory (core/memory.h), which may outlive the backend; nullptr if it has no use for regions.
+  virtual std::shared_ptr<MemoryRegion> region() { return nullptr; }
+  // Counts so many bytes of a mapped file in the ledger while the result lives, which may outlive the backend.
+  virtual std::shared_ptr<const void> count_mapped(int64_t bytes) = 0;
   // A backend that allocates as this one does, including the kernels' own memory, and computes nothing: a run on it uses as much memory
   // as the same run here. It counts in `ledger`, which must outlive it and its tensors; it must outlive its tensors.
   virtual std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const = 0;

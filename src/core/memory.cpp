@@ -16,9 +16,13 @@ int64_t kilobytes_of(const char* file, const std::string& key) {
 
 }  // namespace
 
-void MemoryLedger::add(int64_t bytes) {
+void MemoryLedger::add(int64_t bytes) { change(bytes, 0); }
+void MemoryLedger::add_mapped(int64_t bytes) { change(bytes, bytes); }
+
+void MemoryLedger::change(int64_t bytes, int64_t mapped) {
   for (MemoryLedger* ledger = this; ledger; ledger = ledger->whole_) {
     const std::lock_guard lock(ledger->mutex_);
+    ledger->use_.mapped += mapped;
     const int64_t now = ledger->use_.now += bytes;
     ledger->use_.peak = std::max(ledger->use_.peak, now);
     for (MemoryWatch* watch : ledger->watches_) watch->peak_ = std::max(watch->peak_, now);
@@ -50,6 +54,16 @@ int64_t MemoryWatch::peak() const {
   const std::lock_guard lock(ledger_.mutex_);
   return peak_;
 }
+
+namespace {
+thread_local MemoryRegion* region_in_use = nullptr;
+}
+
+RegionScope::RegionScope(MemoryRegion* region) : outer_(region_in_use) {
+  if (region) region_in_use = region;
+}
+RegionScope::~RegionScope() { region_in_use = outer_; }
+MemoryRegion* RegionScope::current() { return region_in_use; }
 
 int64_t process_peak_bytes() { return kilobytes_of("/proc/self/status", "VmHWM:"); }
 int64_t process_resident_bytes() { return kilobytes_of("/proc/self/status", "VmRSS:"); }

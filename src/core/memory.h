@@ -1,7 +1,9 @@
-// Memory of hearth's own buffers: what backends allocate for tensors, prepared weights and scratch.
+// Memory of hearth's own buffers: what backends allocate for tensors, prepared weights and scratch, and the parts of mapped files that
+// are used where they are.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -10,8 +12,9 @@ namespace hearth {
 class MemoryWatch;
 
 struct MemoryUse {
-  int64_t now = 0;   // bytes in use
-  int64_t peak = 0;  // most bytes in use at once since the ledger was created
+  int64_t now = 0;     // bytes in use
+  int64_t peak = 0;    // most bytes in use at once since the ledger was created
+  int64_t mapped = 0;  // of `now`: of mapped files
 };
 
 // Counts bytes in use. Each device has a ledger (Backend::ledger()) inside the process's ledger; each dry run has its own ledger.
@@ -23,12 +26,15 @@ class MemoryLedger {
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
-  void add(int64_t bytes);  // negative when freed
+  void add(int64_t bytes);         // negative when freed
+  void add_mapped(int64_t bytes);  // the same for parts of mapped files
   MemoryUse use() const;
   static MemoryLedger& process();  // all devices and the scratch of their threads
 
  private:
   friend class MemoryWatch;
+
+  void change(int64_t bytes, int64_t mapped);
 
   MemoryLedger* const whole_;
   mutable std::mutex mutex_;
@@ -55,6 +61,26 @@ class MemoryWatch {
 
   MemoryLedger& ledger_;
   int64_t peak_;  // under the ledger's mutex
+};
+
+// A region of a device's memory of its own, for weights that come and go while everything else stays: they leave no holes elsewhere, and
+// the region grows to what they take at most, however their allocations interleave with others (Backend::region()).
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+};
+
+// While it lives, what the calling thread allocates on the region's device is in the region. Null: changes nothing.
+class RegionScope {
+ public:
+  explicit RegionScope(MemoryRegion* region);
+  ~RegionScope();
+  RegionScope(const RegionScope&) = delete;
+  RegionScope& operator=(const RegionScope&) = delete;
+  static MemoryRegion* current();
+
+ private:
+  MemoryRegion* outer_;
 };
 
 int64_t process_peak_bytes();      // peak resident size of the process (VmHWM)

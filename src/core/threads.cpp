@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -151,6 +152,9 @@ void ThreadPool::pin() {
     bind(i == 0 ? s.pinned_by : s.workers[size_t(i) - 1].native_handle(), processor);
   }
 }
+
+ThreadPool::Alone::Alone() : outer_(std::exchange(inside_piece, true)) {}
+ThreadPool::Alone::~Alone() { inside_piece = outer_; }
 
 bool ThreadPool::pinned() const { return state_->before_pin.has_value(); }
 int ThreadPool::size() const { return state_->threads; }

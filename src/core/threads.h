@@ -30,6 +30,18 @@ class ThreadPool {
   // Thread-safe: callers take turns, but a single piece, or a call on a pool of one thread, runs immediately on its caller.
   void run(int64_t count, const std::function<void(int64_t piece)>& piece);
 
+  // While it lives, run() uses no workers for the calling thread: for a thread that works alongside those of the pool.
+  class Alone {
+   public:
+    Alone();
+    ~Alone();
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+   private:
+    bool outer_;
+  };
+
   // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).
   template <class F> void for_ranges(int64_t n, int64_t grain, F f) {
     if (n <= 0) return;

@@ -82,10 +82,12 @@ struct ResolvedImage {
 };
 
 struct MemoryPlan {
-  bool everything = true;       // all networks are in memory from the start; else each when it is needed
-  bool release = false;         // each is released as soon as its work is done
-  std::optional<int64_t> tile;  // the autoencoder decodes in tiles with sides of this many latent pixels
-  std::string mode;             // the same in words: "all networks stay in memory"
+  bool everything = true;               // all networks are in memory from the start; else each when it is needed
+  bool release = false;                 // each is released as soon as its work is done
+  std::optional<int64_t> tile;          // the autoencoder decodes in tiles with sides of this many latent pixels
+  Residence resident;                   // components whose blocks do not all stay in memory while they work
+  std::map<std::string, int64_t> held;  // bytes of each component's weights that stay in memory while it works
+  std::string base_mode, mode;          // in words: "all networks stay in memory"; the second with the residence
   std::vector<std::string> warnings;
 
   int64_t process = 0;      // peak memory of the process, in bytes

@@ -33,6 +33,9 @@ struct LoadRequest {
   }
 };
 
+// Parts of components' blocks that stay in memory, 0 to 1 (LoadOptions::resident), by the components' names in reports; absent: all.
+using Residence = std::map<std::string, double>;
+
 // The role of a component determines when a run needs it, and its precision.
 enum class Role { text_encoder, image_encoder, denoiser, codec, preview };
 
@@ -45,8 +48,12 @@ struct ComponentReport {
   std::string held;                       // "f16", or "as stored"
   std::string factors;                    // of its products: "f32" or "bf16"
   std::string device;                     // the backend's name
-  // Of all tensors. Memory excludes tables that stay in the file, and tensors that are loaded at their first use.
+  // Of all tensors. Memory excludes tables that stay in the file, and what is loaded at its first use.
   int64_t parameters = 0, bytes = 0;
+  int64_t blocks = 0, blocks_in_memory = 0;  // of the network (weights/blocks.h); those that stay in memory
+  // Of the other blocks, in all runs: how many were loaded, the seconds that took in the background, and those that runs waited for them.
+  int64_t block_loads = 0;
+  double block_load_seconds = 0, block_wait_seconds = 0;
   std::vector<std::string> kept_wider;  // tensors whose values the requested type cannot represent
 };
 

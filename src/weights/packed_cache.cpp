@@ -9,8 +9,8 @@
 
 #include "core/backend.h"
 #include "core/error.h"
-#include "core/files/file.h"
 #include "core/files/sha256.h"
+#include "core/observe.h"
 #include "core/threads.h"
 
 namespace hearth {
@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::string_view magic = "hearthP1";
-constexpr size_t head_start = magic.size() + 16, alignment = 64;
+constexpr std::string_view magic = "hearthP2";
+constexpr size_t tail_size = 24, alignment = 64;
 
 size_t aligned(size_t n) { return (n + alignment - 1) / alignment * alignment; }
 
@@ -123,18 +123,18 @@ PackedCache::PackedCache(const fs::path& folder, std::string key, std::function<
 void PackedCache::read() {
   mapping_ = std::make_shared<const MappedFile>(file_);
   const size_t size = mapping_->size();
-  if (size < head_start || std::memcmp(mapping_->data(), magic.data(), magic.size()) != 0)
+  if (size < magic.size() + tail_size || std::memcmp(mapping_->data(), magic.data(), magic.size()) != 0)
     fail<IoError>("it is not a file of packed weights");
-  uint64_t head_size, head_sum;
-  std::memcpy(&head_size, mapping_->data() + magic.size(), sizeof head_size);
-  std::memcpy(&head_sum, mapping_->data() + magic.size() + 8, sizeof head_sum);
-  if (head_size > size - head_start) fail<IoError>("it is cut off");
-  const std::byte* const head = mapping_->data() + head_start;
-  if (sum_of(head, head_size) != head_sum) fail<IoError>("its header is damaged");
+  uint64_t tail[3];
+  static_assert(sizeof tail == tail_size);
+  std::memcpy(tail, mapping_->data() + size - tail_size, tail_size);
+  const auto [begin, length, sum] = tail;
+  if (begin > size - tail_size || length != size - tail_size - begin) fail<IoError>("it is cut off");
+  const std::byte* const head = mapping_->data() + begin;
+  if (sum_of(head, length) != sum) fail<IoError>("its list of weights is damaged");
 
-  const Json json = Json::parse(reinterpret_cast<const char*>(head), reinterpret_cast<const char*>(head) + head_size);
+  const Json json = Json::parse(reinterpret_cast<const char*>(head), reinterpret_cast<const char*>(head) + length);
   if (json.at("key") != key_) fail<IoError>("it belongs to other weights");
-  data_start_ = aligned(head_start + head_size);
   for (const auto& [name, w] : json.at("weights").items()) {
     const std::vector<int64_t> sizes = w.at("shape");
     const Entry entry{.shape = Shape(std::span<const int64_t>(sizes)),
@@ -143,8 +143,7 @@ void PackedCache::read() {
                       .offset = w.at("offset"),
                       .bytes = w.at("bytes"),
                       .sum = w.at("sum")};
-    if (data_start_ > size || entry.offset > size - data_start_ || entry.bytes > size - data_start_ - entry.offset)
-      fail<IoError>("it is cut off");
+    if (entry.offset > begin || entry.bytes > begin - entry.offset) fail<IoError>("it is cut off");
     entries_.emplace(name, entry);
   }
 }
@@ -153,48 +152,76 @@ std::optional<PackedCache::Weight> PackedCache::find(const std::string& name, co
   const auto found = entries_.find(name);
   if (found == entries_.end() || found->second.shape != shape || found->second.kind != kind) return std::nullopt;
   const Entry& e = found->second;
-  const std::byte* const data = mapping_->data() + data_start_ + e.offset;
-  if (sum_of(data, e.bytes, threads) != e.sum) {
+  const std::byte* const data = mapping_->data() + e.offset;
+  if (found_.contains(name)) {
+    MappedFile::fetch(data, e.bytes);
+  } else if (sum_of(data, e.bytes, threads) != e.sum) {
     warn_(fmt::format("weight cache: {} is damaged at the weight '{}', which is packed again", file_.string(), name));
+    entries_.erase(found);
     return std::nullopt;
   }
-  Weight weight{.shape = shape, .kind = kind, .form = e.form, .data = {mapping_, data}, .bytes = e.bytes};
-  weights_.insert_or_assign(name, weight);
-  return weight;
+  found_.insert(name);
+  struct InUse {
+    ~InUse() { mapping->release(begin, end); }
+    std::shared_ptr<const MappedFile> mapping;
+    size_t begin, end;
+  };
+  auto use = std::make_shared<const InUse>(mapping_, e.offset, aligned(e.offset + e.bytes));
+  return Weight{.shape = shape, .kind = kind, .form = e.form, .data = {std::move(use), data}, .bytes = e.bytes};
 }
 
-void PackedCache::finish(ThreadPool& threads) {
-  if (!changed_) return;
-  Json json = {{"key", key_}, {"weights", Json::object()}};
-  size_t end = 0;
-  for (const auto& [name, w] : weights_) {
-    json["weights"][name] = {{"shape", std::vector<int64_t>(w.shape.begin(), w.shape.end())},
-                             {"kind", name_of(w.kind)},
-                             {"hold", hearth::name_of(w.form.hold)},
-                             {"factors", hearth::name_of(w.form.factors)},
-                             {"offset", end},
-                             {"bytes", w.bytes},
-                             {"sum", sum_of(w.data.get(), w.bytes, threads)}};
-    end = aligned(end + w.bytes);
-  }
-  const std::string head = json.dump();
-  const uint64_t head_size = head.size(), head_sum = sum_of(reinterpret_cast<const std::byte*>(head.data()), head.size());
-  std::string start(magic);
-  start.append(reinterpret_cast<const char*>(&head_size), sizeof head_size)
-      .append(reinterpret_cast<const char*>(&head_sum), sizeof head_sum);
-  start += head;
-  start.resize(aligned(start.size()), ' ');
+void PackedCache::give_up(const std::exception& e) {
+  writer_ = nullptr;
+  closed_ = true;
+  warn_(fmt::format("weight cache: cannot be written: {}", e.what()));
+}
 
-  const std::string zeros(alignment, '\0');
-  std::vector<std::string_view> pieces{start};
-  for (const auto& [name, w] : weights_) {
-    pieces.emplace_back(reinterpret_cast<const char*>(w.data.get()), w.bytes);
-    pieces.emplace_back(zeros.data(), aligned(w.bytes) - w.bytes);
-  }
+void PackedCache::write(const std::string& name, Entry entry, const std::byte* data) {
+  check_canceled();
+  static constexpr char zeros[alignment] = {};
+  const uint64_t begin = aligned(end_);
+  writer_->write({zeros, size_t(begin - end_)});
+  writer_->write({reinterpret_cast<const char*>(data), entry.bytes});
+  end_ = begin + entry.bytes;
+  entry.offset = begin;
+  written_.emplace(name, entry);
+}
+
+void PackedCache::add(const std::string& name, const Weight& w, ThreadPool& threads) {
+  if (closed_ || written_.contains(name)) return;
   try {
-    write_file_unflushed(file_, pieces);
-  } catch (const IoError& e) { warn_(fmt::format("weight cache: cannot be written: {}", e.what())); }
-  changed_ = false;
+    if (!writer_) {
+      writer_ = std::make_unique<FileWriter>(file_);
+      writer_->write(magic);
+      end_ = magic.size();
+    }
+    write(name, {.shape = w.shape, .kind = w.kind, .form = w.form, .bytes = w.bytes, .sum = sum_of(w.data.get(), w.bytes, threads)},
+          w.data.get());
+  } catch (const IoError& e) { give_up(e); }
+}
+
+void PackedCache::finish() {
+  if (!writer_) return;
+  try {
+    for (const std::string& name : found_)
+      if (!written_.contains(name)) write(name, entries_.at(name), mapping_->data() + entries_.at(name).offset);
+    Json json = {{"key", key_}, {"weights", Json::object()}};
+    for (const auto& [name, e] : written_)
+      json["weights"][name] = {{"shape", std::vector<int64_t>(e.shape.begin(), e.shape.end())},
+                               {"kind", name_of(e.kind)},
+                               {"hold", hearth::name_of(e.form.hold)},
+                               {"factors", hearth::name_of(e.form.factors)},
+                               {"offset", e.offset},
+                               {"bytes", e.bytes},
+                               {"sum", e.sum}};
+    const std::string head = json.dump();
+    const uint64_t tail[3] = {end_, head.size(), sum_of(reinterpret_cast<const std::byte*>(head.data()), head.size())};
+    writer_->write(head);
+    writer_->write({reinterpret_cast<const char*>(tail), sizeof tail});
+    writer_->commit_unflushed();
+    writer_ = nullptr;
+    closed_ = true;
+  } catch (const IoError& e) { give_up(e); }
 }
 
 void require_cache(const fs::path& folder, const Backend& backend) {

@@ -4,9 +4,12 @@
 // everything that its contents depend on. It is written atomically (several processes may write the same one), and every byte is checked
 // before use:
 //
-//   "hearthP1" · size and sum of the JSON (8 bytes each, little endian)
+//   "hearthP2"
+//   weights, each at a multiple of 64 bytes from the file's start
 //   JSON {"key", "weights": {name: {"shape", "kind", "hold", "factors", "offset", "bytes", "sum"}}}
-//   weights, each at a multiple of 64 bytes from the file's start; offsets count from the first
+//   offset, size and sum of the JSON (8 bytes each, little endian)
+//
+// Weights are written as they are added, so that a network whose blocks are not all in memory at once (weights/blocks.h) is cached too.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +17,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/files/file.h"
 #include "core/files/mapped_file.h"
 #include "core/weight.h"
 #include "weights/weights.h"
@@ -46,12 +51,14 @@ class PackedCache {
     std::shared_ptr<const std::byte> data;
     size_t bytes;
   };
-  // nullopt if the file lacks the weight or it is damaged. The data are mapped and 64-byte aligned.
+  // nullopt if the file lacks the weight or it is damaged. The data are mapped and 64-byte aligned, and their pages are dropped with the
+  // last owner.
   std::optional<Weight> find(const std::string& name, const Shape& shape, WeightKind kind, ThreadPool& threads);
-  // Adds a weight that find() did not return and that the backend has packed since.
-  void add(const std::string& name, Weight weight) { weights_.insert_or_assign(name, std::move(weight)), changed_ = true; }
-  // Call after the last weight: writes the file if anything was added. A failed write (a full disk) is reported to `warn` in one line.
-  void finish(ThreadPool& threads);
+  // Adds a weight that find() did not return and that the backend has packed since; does nothing for one that was added before. A failed
+  // write (a full disk) is reported to `warn` in one line.
+  void add(const std::string& name, const Weight& weight, ThreadPool& threads);
+  // Call after the last weight: the file appears if anything was added, with the weights that were found or added.
+  void finish();
 
  private:
   struct Entry {
@@ -61,15 +68,19 @@ class PackedCache {
     uint64_t offset, bytes, sum;
   };
   void read();
+  void write(const std::string& name, Entry entry, const std::byte* data);
+  void give_up(const std::exception& e);
 
   std::filesystem::path file_;
   std::string key_;
   std::function<void(const std::string&)> warn_;
   std::shared_ptr<const MappedFile> mapping_;
-  uint64_t data_start_ = 0;
-  std::map<std::string, Entry> entries_;   // of the mapped file
-  std::map<std::string, Weight> weights_;  // found or added
-  bool changed_ = false;
+  std::map<std::string, Entry> entries_;  // of the mapped file
+  std::set<std::string> found_;           // of these
+  std::unique_ptr<FileWriter> writer_;    // of the new file
+  std::map<std::string, Entry> written_;
+  uint64_t end_ = 0;     // of the new file so far
+  bool closed_ = false;  // the new file is complete, or cannot be written
 };
 
 // UnsupportedError if the backend's weights cannot be cached, IoError if the folder can be neither used nor created. Does nothing if

@@ -14,6 +14,8 @@ class Scope {
   Scope operator/(std::string_view child) const { return Scope(*weights_, join(child), exact_); }
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
 
+  // The same path in other weights.
+  Scope in(Weights& weights) const { return Scope(weights, path_, exact_); }
   // The same path, for a module whose products take f32 factors at every precision.
   Scope exact() const { return Scope(*weights_, path_, true); }
 

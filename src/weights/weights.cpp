@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "core/factors.h"
+#include "core/files/mapped_file.h"
 #include "core/observe.h"
 #include "core/on_host.h"
 #include "core/threads.h"
 #include "hearth/component.h"
+#include "weights/block_stream.h"
 #include "weights/dequantized.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
@@ -70,6 +72,17 @@ Tensor as_f32(const Tensor& x) {
   return written_on_host(x.backend(), x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
 }
 
+// Keeps a mapped weight's storage, counts its bytes on the device, and has the pages dropped at the end.
+struct InUse {
+  ~InUse() {
+    x = {};
+    if (source) source->release(name);
+  }
+  std::shared_ptr<TensorSource> source;  // absent in a dry run, which must not drop what others use
+  std::string name;
+  Tensor x;
+  std::shared_ptr<const void> counted;
+};
 Shape without_leading_ones(const Shape& shape) {
   Shape rest;
   for (const int64_t size : shape)
@@ -84,6 +97,35 @@ void add_list(std::string& text, const std::vector<std::string>& items, std::str
 
 }  // namespace
 
+bool KnownTensors::checked(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return checked_.contains(name);
+}
+
+void KnownTensors::add_checked(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  checked_.insert(name);
+}
+
+std::optional<bool> KnownTensors::spoiled_by_f16(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = spoiled_.find(name);
+  return found == spoiled_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void KnownTensors::add_spoiled_by_f16(const std::string& name, bool spoiled) {
+  const std::lock_guard lock(mutex_);
+  spoiled_[name] = spoiled;
+}
+
+std::vector<std::string> KnownTensors::kept_wider() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, spoiled] : spoiled_)
+    if (spoiled) names.push_back(name);
+  return names;
+}
+
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend) {
   const WeightTypes as_stored{.compact_factors = asked_factors(Precision::automatic, true, backend)};
   if (!backend.prefers_bf16()) return as_stored;
@@ -97,7 +139,11 @@ WeightTypes automatic_types(const TensorSource& source, const Backend& backend) 
 }
 
 Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOptions options, Reading reading)
-    : source_(std::move(source)), backend_(&backend), options_(std::move(options)), listed_(source_->list()), reading_(reading) {
+    : source_(std::move(source)),
+      backend_(&backend),
+      options_(std::move(options)),
+      listed_(std::make_shared<const std::map<std::string, TensorInfo>>(source_->list())),
+      reading_(reading) {
   const auto& [hold, factors, in_place, compact_factors] = options_.types;
   // In place, weights of a block type support all factors.
   for (const DType f : {in_place ? factors : DType::f32, compact_factors.value_or(DType::f32)})
@@ -107,23 +153,43 @@ Weights::Weights(std::shared_ptr<TensorSource> source, Backend& backend, LoadOpt
     fail<UnsupportedError>("weights: cannot be held as {}, expected f32, f16 or bf16", name_of(*hold));
   if (!in_place && !can_have_factors({.hold = hold.value_or(DType::f32), .factors = factors}))
     fail<UnsupportedError>("weights: products with {} factors require weights held as bf16", name_of(factors));
-  for (const auto& [name, info] : listed_)
+  for (const auto& [name, info] : *listed_)
     if (!matches_any(options_.ignore, name)) bytes_total_ += int64_t(bytes_of(info.dtype, info.shape.numel()));
 }
 
 Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_source(), backend, std::move(options)}; }
 
 Weights Weights::later() const {
-  Weights rest(source_, *backend_, {.types = options_.types, .cache_of_part = options_.cache_of_part});
+  Weights rest = *this;
+  rest.options_ = {.types = options_.types, .cache_of_part = options_.cache_of_part};
+  rest.read_ = {}, rest.missing_ = {}, rest.misshapen_ = {}, rest.unreadable_ = {}, rest.non_finite_ = {};
+  rest.report_ = {};
+  rest.reading_ = Reading::full;
   rest.part_ = true;
+  rest.any_in_file_ = false;
+  rest.stream_ = nullptr;
   return rest;
 }
 
 Weights Weights::now(const std::string& part) const {
   Weights rest = later();
-  if (options_.cache_of_part) rest.cache_of_part_ = options_.cache_of_part(part);
-  rest.options_.cache = rest.cache_of_part_.get();
+  if (options_.cache_of_part) rest.options_.cache = options_.cache_of_part(part);
   return rest;
+}
+
+Weights Weights::again() const {
+  Weights rest = later();
+  rest.options_.cache = options_.cache;
+  rest.options_.idle = options_.idle;
+  rest.options_.use = options_.use;
+  rest.options_.known = options_.known ? options_.known : std::make_shared<KnownTensors>();
+  rest.again_ = true;
+  return rest;
+}
+
+const std::shared_ptr<BlockStream>& Weights::stream() {
+  if (!stream_ && options_.resident < 1 && reading_ == Reading::full) stream_ = std::make_shared<BlockStream>(*this, options_.resident);
+  return stream_;
 }
 
 bool Weights::has(const std::string& name) const { return source_->has(name); }
@@ -136,8 +202,8 @@ bool Weights::expect(const std::string& name, const Shape& shape) {
     missing_.push_back(fmt::format("'{}' {}", name, shape));
     return false;
   }
-  const auto listed = listed_.find(name);
-  if (listed == listed_.end()) return true;
+  const auto listed = listed_->find(name);
+  if (listed == listed_->end()) return true;
   const TensorInfo& info = listed->second;
   const bool readable = is_float(info.dtype) || is_compact(info.dtype);
   const bool same = info.shape == shape || (info.short_rank && without_leading_ones(info.shape) == without_leading_ones(shape));
@@ -154,22 +220,25 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
   if (read_.insert(name).second) {
     ++report_.tensors;
     report_.parameters += values;
-    bytes_done_ += bytes;
+    report_.bytes_stored += bytes;
   }
-  if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = bytes_done_, .total = bytes_total_});
+  if (options_.progress && bytes_total_ > 0) options_.progress({.phase = "load", .done = report_.bytes_stored, .total = bytes_total_});
 }
 
 // The stored tensor, checked; undefined if a check fails, which is recorded.
-Tensor Weights::read(const std::string& name, const Shape& shape) {
+Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
   if (!expect(name, shape)) return {};
   const DType stored = stored_type(name);
+  if (stays == Stays::in_memory || !source_->mapped(name))
+    largest_read_ = std::max(largest_read_, int64_t(bytes_of(stored, shape.numel())));
   Tensor x;
   if (reading_ != Reading::names) {
     x = source_->read(name, shape, backend_->host());
-    if (const auto listed = listed_.find(name); listed != listed_.end() && listed->second.short_rank && x.shape() != shape)
+    if (const auto listed = listed_->find(name); listed != listed_->end() && listed->second.short_rank && x.shape() != shape)
       x = x.view(shape);
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
-    const int64_t bad = unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
+    const bool checked = options_.known && options_.known->checked(name);
+    const int64_t bad = checked ? 0 : unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
     if (bad && matches_any(options_.idle, name)) {
       report_.non_finite.push_back(name);
     } else if (bad) {
@@ -177,6 +246,7 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
       non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite values of {}", name, bad, x.numel()));
       return {};
     }
+    if (!bad && options_.known) options_.known->add_checked(name);
   }
   count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
   if (reading_ == Reading::numbers) {
@@ -187,8 +257,8 @@ Tensor Weights::read(const std::string& name, const Shape& shape) {
 }
 
 DType Weights::stored_type(const std::string& name) const {
-  const auto listed = listed_.find(name);
-  return listed == listed_.end() ? DType::f32 : listed->second.dtype;
+  const auto listed = listed_->find(name);
+  return listed == listed_->end() ? DType::f32 : listed->second.dtype;
 }
 
 // x as floats.
@@ -210,7 +280,11 @@ Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Ba
 // The dtype in which x is held.
 DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
   const bool narrows = wanted == DType::f16 && (x.dtype() == DType::f32 || x.dtype() == DType::bf16);
-  if (!narrows || !unless_dry(*backend_, false, [&] { return f16_spoils(x); })) return wanted;
+  if (!narrows) return wanted;
+  std::optional<bool> spoils = options_.known ? options_.known->spoiled_by_f16(name) : std::nullopt;
+  if (!spoils) spoils = unless_dry(*backend_, false, [&] { return f16_spoils(x); });
+  if (options_.known) options_.known->add_spoiled_by_f16(name, *spoils);
+  if (!*spoils) return wanted;
   report_.kept_wider.push_back(name);
   return x.dtype();
 }
@@ -235,13 +309,35 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   return x;
 }
 
+// A mapped weight as long as it is used where it is.
+Tensor Weights::in_use(const std::string& name, const Tensor& x) {
+  auto use = std::make_shared<InUse>();
+  use->counted = backend_->count_mapped(int64_t(x.bytes()));
+  report_.bytes_mapped += int64_t(x.bytes());
+  any_in_file_ = true;
+  use->x = x;
+  unless_dry(*backend_, [&] {
+    if (again_) MappedFile::fetch(x.raw(), x.bytes());
+    use->source = source_;
+    use->name = name;
+  });
+  Storage storage = x.storage();
+  storage.owner = std::move(use);
+  return x.seen_in(std::make_shared<const Storage>(std::move(storage)));
+}
+
 // The cached form of a weight whose name and shape have been checked.
 Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
   if (!options_.cache || reading_ != Reading::full) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
   if (!found) return {};
   Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_, .kind = kind};
-  weight.prepared = backend_->adopt(found->data, found->bytes, shape, kind, found->form);
+  struct Counted {
+    std::shared_ptr<const std::byte> data;
+    std::shared_ptr<const void> counted;
+  };
+  auto counted = std::make_shared<const Counted>(Counted{found->data, backend_->count_mapped(int64_t(found->bytes))});
+  weight.prepared = backend_->adopt({counted, found->data.get()}, found->bytes, shape, kind, found->form);
   return weight.prepared ? weight : Weight();
 }
 
@@ -254,10 +350,11 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
   }
-  Tensor x = read(name, shape);
+  Tensor x = read(name, shape, stays ? Stays::in_file : Stays::in_memory);
   if (!x) return {};
+  const bool mapped = source_->mapped(name) && x.dtype() != DType::f64;
   if (x.dtype() == DType::f64) x = as_f32(x);
-  if (stays) return weight_in_place(name, x, kind, exact);
+  if (stays) return weight_in_place(name, x, mapped, kind, exact);
   x = values_of(name, x);
   WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
   form.factors = factors_for(form, exact);
@@ -266,7 +363,8 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   report_.bytes_held += int64_t(weight.prepared->bytes);
   if (options_.cache)
     if (auto storage = weight.prepared->storage())
-      options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes});
+      options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes},
+                          backend_->threads());
   source_->release(name);
   return weight;
 }
@@ -277,12 +375,12 @@ bool Weights::stays_as_stored(const std::string& name, const Shape& shape, Weigh
   return (kind == WeightKind::linear || kind == WeightKind::glu) && has_whole_rows(stored, shape);
 }
 
-Weight Weights::weight_in_place(const std::string& name, Tensor x, WeightKind kind, bool exact) {
+Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact) {
   const bool compact = is_compact(x.dtype());
   const DType hold = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
-  else if (!source_->mapped(name)) report_.bytes_held += int64_t(x.bytes());
-  else any_in_file_ = true;
+  else if (mapped) x = in_use(name, x);
+  else report_.bytes_held += int64_t(x.bytes());
   const DType factors = compact ? options_.types.compact_factors.value_or(options_.types.factors) : options_.types.factors;
   WeightForm form{.hold = hold, .factors = factors, .in_place = true};
   form.factors = factors_for(form, exact);
@@ -299,7 +397,7 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x, WeightKind ki
 
 void Weights::finish() const {
   std::vector<std::string> unread;
-  for (const auto& [name, info] : listed_)
+  for (const auto& [name, info] : *listed_)
     if (!part_ && !read_.contains(name) && !matches_any(options_.ignore, name))
       unread.push_back(info.unreadable.empty() ? fmt::format("'{}' {}", name, info.shape) : fmt::format("'{}' {}", name, info.unreadable));
 
@@ -310,8 +408,8 @@ void Weights::finish() const {
   add_list(text, non_finite_, "non-finite");
   add_list(text, unread, "unread");
   if (!text.empty()) fail<WeightError>("weights: {}: {}", source_->describe(), text);
-  if (!options_.types.in_place && !any_in_file_) source_->release_all();  // pages of weights in place are needed again
-  if (cache_of_part_) cache_of_part_->finish(backend_->threads());
+  if (!options_.types.in_place && !any_in_file_ && !again_) source_->release_all();  // pages of weights in place are needed again
+  if (options_.cache && !again_ && !(stream_ && stream_->incomplete())) options_.cache->finish();
 }
 
 }  // namespace hearth

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -27,9 +28,12 @@ struct TensorInfo {
   bool short_rank = false;  // leading axes of size 1 may be missing from the shape, because ggml drops them
 };
 
+class BlockStream;  // weights/block_stream.h
+class BlockUse;     // weights/block_stream.h
 class PackedCache;  // weights/packed_cache.h
 
-// Tensors by name, read on demand. Implementations: files (weights/checkpoint_files.h), values from the names (weights/seeded.h).
+// Tensors by name, read on demand, also from several threads. Implementations: files (weights/checkpoint_files.h), values from the names
+// (weights/seeded.h).
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
@@ -69,15 +73,35 @@ struct WeightTypes {
 // stored, with f32 factors, and i16 factors for block types.
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend);
 
+// What was found when tensors were first read, so that they can be read again without a search. Thread-safe.
+class KnownTensors {
+ public:
+  bool checked(const std::string& name) const;  // its values are finite, or need not be
+  void add_checked(const std::string& name);
+  std::optional<bool> spoiled_by_f16(const std::string& name) const;
+  void add_spoiled_by_f16(const std::string& name, bool spoiled);
+  std::vector<std::string> kept_wider() const;  // those that f16 spoils
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string> checked_;
+  std::map<std::string, bool> spoiled_;
+};
+
 struct LoadOptions {
   WeightTypes types;
-  OnProgress progress;           // phase "load", in bytes
-  PackedCache* cache = nullptr;  // supplies the weights that it holds; the others are added to it
+  OnProgress progress;                 // phase "load", in bytes
+  std::shared_ptr<PackedCache> cache;  // supplies the weights that it holds; the others are added to it
   std::function<std::shared_ptr<PackedCache>(const std::string& part)> cache_of_part;  // for a part that is loaded later; absent: none
   // Names that may stay unread, because publishers ship them and no program needs them ("*.position_ids"). A '*' matches anything.
   std::vector<std::string> ignore;
   // Patterns of names that are read and may hold non-finite values, because only some requests use them.
   std::vector<std::string> idle;
+  // Part of the bytes of the network's blocks (weights/blocks.h) that stays in memory, 0 to 1. The other blocks are loaded when a loop
+  // reaches them, and checked then.
+  double resident = 1;
+  std::shared_ptr<KnownTensors> known;  // shared by all that load the same tensors; absent: every tensor is checked
+  std::shared_ptr<BlockUse> use;        // counts the blocks that are loaded later; absent: nothing does
 };
 
 class Weights {
@@ -104,10 +128,17 @@ class Weights {
   }
   // The same source for such a part; its finish() accepts unread tensors.
   Weights later() const;
+  // The same for a block that is loaded repeatedly: with this cache, which others finish, and what is known of the tensors.
+  Weights again() const;
   // The same as later(), called when the part is loaded: with the part's cache, which finish() finishes.
   Weights now(const std::string& part) const;
   // Whether the source lists its tensors: only then can a part be checked without loading it.
-  bool lists_tensors() const { return !listed_.empty(); }
+  bool lists_tensors() const { return !listed_->empty(); }
+  // For Blocks. Loads those that do not stay in memory; nullptr if all do, or if nothing is loaded (Reading).
+  const std::shared_ptr<BlockStream>& stream();
+  const LoadOptions& options() const { return options_; }
+  void count_block(bool stays) { ++report_.blocks, report_.blocks_in_memory += stays; }
+  bool sound() const { return missing_.empty() && misshapen_.empty() && unreadable_.empty() && non_finite_.empty(); }
 
   // For Scope. On an error they return an undefined value, which finish() reports. The results do not depend on the file, except for a
   // table in its stored dtype, which stays in the mapped file. Throws Canceled if the user cancels.
@@ -117,26 +148,33 @@ class Weights {
   Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
 
   // WeightError, in one line, that names what is missing, misshapen, unreadable, non-finite or unread: the first ten of each kind and how
-  // many more. If there is nothing to report, releases the source's pages and finishes the part's cache.
+  // many more. If there is nothing to report, releases the source's pages and finishes the cache, unless blocks are still to be added.
   void finish() const;
 
   struct Report {
     int64_t tensors = 0, parameters = 0, bytes_held = 0;  // bytes_held: without mapped tables and parts that are loaded later
+    int64_t bytes_mapped = 0;                             // of weights that are used in the mapped file
+    int64_t bytes_stored = 0;                             // of the tensors, in the file
+    int64_t blocks = 0, blocks_in_memory = 0;             // of the network, and those that stay
     // Tensors that keep their stored dtype because f16 cannot represent them (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from
     // values that are too small).
     std::vector<std::string> kept_wider;
     std::vector<std::string> non_finite;  // of LoadOptions::idle
   };
   const Report& report() const { return report_; }
+  // Stored bytes of the largest tensor that has been requested since the last call and does not stay in the file.
+  int64_t take_largest_read() { return std::exchange(largest_read_, 0); }
   const std::set<std::string>& names_read() const { return read_; }  // requested so far
 
  private:
   bool expect(const std::string& name, const Shape& shape);
   void count(const std::string& name, int64_t values, int64_t bytes);
-  Tensor read(const std::string& name, const Shape& shape);
+  enum class Stays { in_file, in_memory };
+  Tensor read(const std::string& name, const Shape& shape, Stays stays = Stays::in_memory);
+  Tensor in_use(const std::string& name, const Tensor& x);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
   bool stays_as_stored(const std::string& name, const Shape& shape, WeightKind kind) const;
-  Weight weight_in_place(const std::string& name, Tensor x, WeightKind kind, bool exact);
+  Weight weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact);
   DType stored_type(const std::string& name) const;
   Tensor values_of(const std::string& name, const Tensor& x);
   Tensor converted(const std::string& name, const Tensor& x, DType to, Backend& where);
@@ -145,15 +183,15 @@ class Weights {
   std::shared_ptr<TensorSource> source_;
   Backend* backend_;
   LoadOptions options_;
-  std::map<std::string, TensorInfo> listed_;
+  std::shared_ptr<const std::map<std::string, TensorInfo>> listed_;
   std::set<std::string> read_;
   std::vector<std::string> missing_, misshapen_, unreadable_, non_finite_;
   Report report_;
-  int64_t bytes_total_ = 0, bytes_done_ = 0;
+  int64_t bytes_total_ = 0, largest_read_ = 0;
   Reading reading_;
-  bool part_ = false;
+  bool part_ = false, again_ = false;
   bool any_in_file_ = false;  // a weight that stays in the mapped file
-  std::shared_ptr<PackedCache> cache_of_part_;
+  std::shared_ptr<BlockStream> stream_;
 };
 
 }  // namespace hearth

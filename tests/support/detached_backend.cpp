@@ -114,6 +114,7 @@ class DetachedBackend final : public Backend {
   }
   Backend& host() override { return *inner_; }
   MemoryLedger& ledger() override { return inner_->ledger(); }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override { return inner_->count_mapped(bytes); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 
   void upload(const Tensor& x, Tensor& y) override {

@@ -27,6 +27,7 @@ class Counting final : public Backend {
   int64_t most_thread_scratch() const override { return inner_->most_thread_scratch(); }
   void release_cached() override { inner_->release_cached(); }
   MemoryLedger& ledger() override { return inner_->ledger(); }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override { return inner_->count_mapped(bytes); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return inner_->dry_twin(ledger); }
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
     auto storage = std::make_shared<Storage>(*inner_->allocate(bytes));

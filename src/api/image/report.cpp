@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Json components_json(const models::ImageModel& pipeline) {
   Json list = Json::array();
-  for (const models::ComponentReport& c : pipeline.components())
+  for (const models::ComponentReport& c : pipeline.components()) {
     list.push_back({{"name", c.name},
                     {"class", c.class_name},
                     {"files", c.files},
@@ -26,6 +26,13 @@ Json components_json(const models::ImageModel& pipeline) {
                     {"parameters", c.parameters},
                     {"bytes", c.bytes},
                     {"kept_wider", c.kept_wider}});
+    if (c.blocks > 0)
+      list.back()["blocks"] = {{"count", c.blocks},
+                               {"in_memory", c.blocks_in_memory},
+                               {"loads", c.block_loads},
+                               {"load_seconds", c.block_load_seconds},
+                               {"wait_seconds", c.block_wait_seconds}};
+  }
   return list;
 }
 

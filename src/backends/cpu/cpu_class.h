@@ -44,6 +44,8 @@ class CpuBackend final : public Backend {
   MemoryLedger& ledger() override { return memory_->ledger(); }
   int64_t most_thread_scratch() const override { return pool_.size() * int64_t(most_scratch); }
   void release_cached() override { memory_->release_cached(); }
+  std::shared_ptr<MemoryRegion> region() override { return memory_->region(); }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override { return memory_->count_mapped(bytes); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override {
     return std::make_unique<CpuBackend>(kernels_, pool_.size(), ledger);
   }

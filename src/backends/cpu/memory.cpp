@@ -65,10 +65,11 @@ Arena::Region Arena::reserve() {
 }
 
 // Without memory: addresses that no process can have, so that any access crashes.
-Arena::Arena(Behind behind, MemoryLedger& whole)
-    : ledger_(&whole),
+Arena::Arena(Behind behind, MemoryLedger& whole, std::shared_ptr<Arena> main)
+    : main_(std::move(main)),
+      ledger_(&whole),
       real_(behind == Behind::memory),
-      region_(real_ ? reserve() : Region{reinterpret_cast<std::byte*>(uintptr_t(1) << 63), size_t(1) << 62}),
+      region_(real_ ? reserve() : Region{reinterpret_cast<std::byte*>(uintptr_t(main_ ? 5 : 4) << 61), size_t(1) << 61}),
       offsets_(region_.size) {}
 
 Arena::~Arena() {
@@ -78,7 +79,18 @@ Arena::~Arena() {
   munmap(region_.base, region_.size);
 }
 
+std::shared_ptr<Arena> Arena::region() {
+  return std::shared_ptr<Arena>(new Arena(real_ ? Behind::memory : Behind::nothing, ledger_, shared_from_this()));
+}
+
+std::shared_ptr<const void> Arena::count_mapped(int64_t bytes) {
+  ledger_.add_mapped(bytes);
+  return {this, [arena = shared_from_this(), bytes](const void*) { arena->ledger_.add_mapped(-bytes); }};
+}
+
 std::shared_ptr<std::byte> Arena::allocate(size_t bytes) {
+  if (MemoryRegion* selected = RegionScope::current(); selected && !main_)
+    if (auto* region = dynamic_cast<Arena*>(selected); region && region->main_.get() == this) return region->allocate(bytes);
   std::lock_guard lock(mutex_);
   const std::optional<size_t> offset = bytes > region_.size ? std::nullopt : offsets_.take(bytes + beyond);
   if (!offset) fail<Error>("memory: {} bytes cannot be allocated", bytes);

@@ -15,22 +15,27 @@ std::byte* aligned_memory(size_t size);
 // Blocks in one reserved region of address space as large as the machine's memory. Only used blocks are ever touched, and freed
 // blocks are reused first. The ledger counts the region up to the highest block, because that much memory is resident; so does `whole`,
 // which must outlive the blocks. Thread-safe.
-class Arena : public std::enable_shared_from_this<Arena> {
+class Arena final : public MemoryRegion, public std::enable_shared_from_this<Arena> {
  public:
   enum class Behind { memory, nothing };  // nothing: addresses for arithmetic only, never read or written
 
-  Arena(Behind behind, MemoryLedger& whole);
-  ~Arena();
+  Arena(Behind behind, MemoryLedger& whole) : Arena(behind, whole, nullptr) {}
+  ~Arena() override;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // 64-byte aligned; freed with its last owner, which may outlive the backend. Error if there is not enough memory.
+  // 64-byte aligned; freed with its last owner, which may outlive the backend. In a region of this arena if a RegionScope selects it.
+  // Error if there is not enough memory.
   std::shared_ptr<std::byte> allocate(size_t bytes);
   // Returns the pages that no block uses to the system.
   void release_cached();
   MemoryLedger& ledger() { return ledger_; }
+  // An arena that counts in this one's ledger.
+  std::shared_ptr<Arena> region();
+  std::shared_ptr<const void> count_mapped(int64_t bytes);
 
  private:
+  Arena(Behind behind, MemoryLedger& whole, std::shared_ptr<Arena> main);
   void give_back(std::byte* block, size_t bytes);
   void count();  // under mutex_
 
@@ -40,6 +45,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   };
   static Region reserve();
 
+  const std::shared_ptr<Arena> main_;  // of a region
   std::mutex mutex_;
   MemoryLedger ledger_;
   const bool real_;

@@ -6,11 +6,12 @@ namespace hearth {
 namespace {
 
 struct PlannedWeight final : PreparedWeight {
-  PlannedWeight(MemoryLedger& l, size_t size) : ledger(l) {
+  PlannedWeight(MemoryLedger& l, size_t size, Tensor in_place_) : in_place(std::move(in_place_)), ledger(l) {
     bytes = size;
     ledger.add(int64_t(size));
   }
   ~PlannedWeight() override { ledger.add(-int64_t(bytes)); }
+  Tensor in_place;
   MemoryLedger& ledger;
 };
 
@@ -24,6 +25,10 @@ class PlanBackend final : public Backend {
   bool computes() const override { return false; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
   MemoryLedger& ledger() override { return ledger_; }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override {
+    ledger_.add_mapped(bytes);
+    return {&ledger_, [&ledger = ledger_, bytes](const void*) { ledger.add_mapped(-bytes); }};
+  }
   bool multiplies_bf16() const override { return true; }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
@@ -37,7 +42,8 @@ class PlanBackend final : public Backend {
     return storage;
   }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind, const WeightForm& form) override {
-    return std::make_shared<PlannedWeight>(ledger_, form.in_place ? 0 : bytes_of(form.hold, w.numel()));
+    if (form.in_place) return std::make_shared<PlannedWeight>(ledger_, 0, w);
+    return std::make_shared<PlannedWeight>(ledger_, bytes_of(form.hold, w.numel()), Tensor());
   }
 
  private:

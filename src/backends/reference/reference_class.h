@@ -50,6 +50,10 @@ class ReferenceBackend final : public Backend {
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override;
   MemoryLedger& ledger() override { return *ledger_; }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override {
+    ledger_->add_mapped(bytes);
+    return {ledger_.get(), [ledger = ledger_, bytes](const void*) { ledger->add_mapped(-bytes); }};
+  }
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
 
   void fill(Tensor& y, float value) override;

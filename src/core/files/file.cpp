@@ -166,6 +166,10 @@ void FileWriter::commit() {
   state_->temporary.flush();
   state_->temporary.rename_to(state_->target);
 }
+void FileWriter::commit_unflushed() {
+  state_->write_waiting();
+  state_->temporary.rename_to(state_->target);
+}
 
 void check_writable(const fs::path& file) { TemporaryFile(destination(file), file); }
 

@@ -28,7 +28,8 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
   void write(std::string_view bytes);
-  void commit();  // flushes and renames; nothing may be written afterwards
+  void commit();            // flushes and renames; nothing may be written afterwards
+  void commit_unflushed();  // for files whose reader detects damage
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 
 namespace hearth {
@@ -20,6 +21,10 @@ class MappedFile {
   size_t size() const { return size_; }
   // Removes the whole pages of [begin, end) from the process's memory. They can still be read.
   void release(size_t begin, size_t end) const;
+  // Reads pages of a mapped file into the process's memory.
+  static void fetch(const std::byte* begin, size_t bytes);
+  static int64_t resident_bytes();  // what all mapped files together take of the process's memory
+
   bool unchanged() const;  // not written to since it was mapped; a file that replaces it does not count
 
  private:

@@ -32,15 +32,17 @@ void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
 const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
-  std::optional<MemoryPlan> best;
-  for (MemoryPlan& mode : memory_modes(model_.facts(), task_.request, passes_, limit)) {
-    measure(mode, model_.members_, passes_, model_.networks_);
-    if (!best || mode.process < best->process) best = std::move(mode);
-    if (limit == 0 || best->process <= limit) return plan_.emplace(std::move(*best));
+  const auto measured = [this](MemoryPlan& plan) { measure(plan, model_.members_, passes_, model_.networks_); };
+  std::vector<MemoryPlan> modes = memory_modes(model_.facts(), task_.request, passes_, limit);
+  for (MemoryPlan& mode : modes) {
+    measured(mode);
+    if (limit == 0 || mode.process <= limit) return plan_.emplace(std::move(mode));
   }
-  const auto [needed, had] = in_gigabytes(best->process, limit);
+  MemoryPlan best = streaming_mode(modes, model_.networks_.reports({.without = passes_[0].unused()}), limit, measured);
+  if (best.process <= limit) return plan_.emplace(std::move(best));
+  const auto [needed, had] = in_gigabytes(best.process, limit);
   fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), expected at most the memory limit of {} GB", resolved_.batch,
-                   resolved_.width, resolved_.height, needed, best->mode, had);
+                   resolved_.width, resolved_.height, needed, best.mode, had);
 }
 
 ImageResult LatentJob::run(const OnProgress& progress) {
@@ -49,9 +51,10 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   networks.require_unchanged();
   if (!how.everything) {
     networks.release({});
-    networks.check_numbers_once({.without = passes_[0].unused()});  // find non-finite weights before all the steps, not after them
+    // Find non-finite weights before all the steps, not after them.
+    networks.check_numbers_once({.without = passes_[0].unused()}, how.resident);
   }
-  Holding holding(networks);
+  Holding holding(networks, how.resident);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
 
   ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), holding, progress);

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/files/mapped_file.h"
 #include "core/memory.h"
+#include "core/threads.h"
 #include "models/diffusion/run.h"
 #include "models/diffusion/upscale.h"
 
@@ -31,14 +33,15 @@ std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request,
   std::vector<MemoryPlan> modes;
   const auto add = [&](bool everything, std::optional<int64_t> of_tiles) {
     MemoryPlan m{.everything = everything, .release = request.last || !everything, .tile = of_tiles};
-    m.mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
-                        : "each network is loaded only while it works";
+    m.base_mode = everything ? (m.release ? "networks are released when their work is done" : "all networks stay in memory")
+                             : "each network is loaded only while it works";
     if (m.tile && *m.tile < side && (request.decode || encodes)) {
-      m.mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
+      m.base_mode += fmt::format(", VAE in tiles of {} pixels", *m.tile * factor);
       const char* what = !encodes ? "decode" : request.decode ? "encode and decode" : "encode";
       m.warnings.push_back(
           fmt::format("the VAE works in tiles of {} pixels, so images differ slightly from an untiled {}", *m.tile * factor, what));
     }
+    m.mode = m.base_mode;
     modes.push_back(std::move(m));
   };
   const auto always = request.vae_tiling == Tiling::on ? std::optional(tile) : std::nullopt;
@@ -52,6 +55,52 @@ std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request,
   return modes;
 }
 
+MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const ComponentReport> components, int64_t limit,
+                          const std::function<void(MemoryPlan&)>& measure) {
+  const auto least_of = [&](MemoryPlan plan) {
+    for (const ComponentReport& c : components)
+      if (c.blocks > 1) plan.resident[c.name] = 0;
+    if (!plan.resident.empty()) measure(plan);
+    return plan;
+  };
+  std::optional<MemoryPlan> best;
+  for (const MemoryPlan& mode : modes) {
+    if (mode.everything) continue;
+    MemoryPlan least = least_of(mode);
+    if (!best || least.process < best->process) best = std::move(least);
+    if (best->process <= limit) break;
+  }
+  if (!best) return *std::ranges::min_element(modes, {}, &MemoryPlan::process);
+  if (best->process > limit) return *best;
+
+  std::vector<const ComponentReport*> small_first;
+  for (const ComponentReport& c : components)
+    if (best->resident.contains(c.name)) small_first.push_back(&c);
+  std::ranges::stable_sort(small_first, {}, &ComponentReport::parameters);
+  for (const ComponentReport* c : small_first) {
+    MemoryPlan more = *best;
+    more.resident.erase(c->name);
+    measure(more);
+    if (more.process <= limit) {
+      best = std::move(more);
+      continue;
+    }
+    // Blocks that stay add their bytes to this component's peak, which may be below that of the others: a part that leaves as much room as
+    // they take fits, and may leave room for more.
+    const double bytes = double(more.held[c->name] - best->held[c->name]);
+    for (int round = 0; round < 4; ++round) {
+      const double room = double(limit - best->process) / bytes;
+      if (room * double(c->blocks) < 1) break;
+      MemoryPlan between = *best;
+      between.resident[c->name] = std::min(between.resident[c->name] + room, 0.999);
+      measure(between);
+      if (between.process > limit) break;
+      best = std::move(between);
+    }
+  }
+  return *best;
+}
+
 MemoryPlan of_first_pass(const MemoryPlan& plan) {
   MemoryPlan first = plan;
   first.release = !plan.everything;
@@ -63,7 +112,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
-  if (plan.everything) dry_networks.load({.without = passes[0].unused()}, {});
+  if (plan.everything) dry_networks.load({.without = passes[0].unused()}, {}, plan.resident);
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
   const MemoryWatch running(ledger);
@@ -83,17 +132,26 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     if (dry.edit.latents) dry.edit.latents = Tensor::empty(host, dry.edit.latents.shape());
     const bool first = passes.size() > 1 && &pass == &passes[0];
     if (first) dry.request.decode = !passes[1].task.edit.latents;  // between the passes
-    Holding holding(dry_networks);
+    Holding holding(dry_networks, plan.resident);
     run(members, few, first ? of_first_pass(plan) : plan, holding, {});
   }
   plan.activations = running.peak() - plan.weights;
 
   // Besides tensors: the program itself, buffers of libraries, and the images on their way into files.
-  const int64_t buffers = MemoryLedger::process().use().now, others = std::max<int64_t>(0, buffers - networks.bytes_loaded());
-  const int64_t program = std::max<int64_t>(0, process_resident_bytes() - buffers);
+  const MemoryUse now = MemoryLedger::process().use();
+  const int64_t others = std::max<int64_t>(0, now.now - networks.bytes_loaded());
+  const int64_t program = std::max<int64_t>(0, process_resident_bytes() - MappedFile::resident_bytes() - (now.now - now.mapped));
+  const int64_t scratch = networks.most_thread_scratch();
+  const int64_t of_loading = plan.resident.empty() ? 0 : scratch / host.threads().size();  // one more thread
   constexpr int64_t files = 24 << 20;
-  plan.process = program + others + std::max(loading, ledger.use().peak) + networks.most_thread_scratch() + files +
+  plan.process = program + others + std::max(loading, ledger.use().peak) + scratch + of_loading + files +
                  8 * passes.back().batch * passes.back().width * passes.back().height;
+  plan.mode = plan.base_mode;
+  for (const ComponentReport& c : dry_networks.reports()) {
+    plan.held[c.name] = c.bytes;
+    if (plan.resident.contains(c.name))
+      plan.mode += fmt::format(", {} streamed: {} of {} blocks stay in memory", c.name, c.blocks_in_memory, c.blocks);
+  }
 }
 
 }  // namespace hearth::models::diffusion

@@ -14,6 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+double part_of(const Residence& resident, const std::string& component) {
+  const auto found = resident.find(component);
+  return found == resident.end() ? 1 : found->second;
+}
+
 }  // namespace
 
 Networks::Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request)
@@ -53,6 +58,7 @@ Networks::Networks(const Networks& other, MemoryLedger& ledger) : warn_(other.wa
   components_ = other.components_;
   for (Component& c : components_) {
     c.network = nullptr;
+    c.known = nullptr, c.use = nullptr;
     if (c.device) c.device = twin_of(c.device);
   }
 }
@@ -89,12 +95,16 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
   c.report.device = c.device->name();
 }
 
-std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress) {
-  std::unique_ptr<PackedCache> cache;
-  LoadOptions options{.types = c.types, .progress = progress, .ignore = c.ignored, .idle = c.spec.idle};
+std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident) {
+  LoadOptions options{.types = c.types,
+                      .progress = progress,
+                      .ignore = c.ignored,
+                      .idle = c.spec.idle,
+                      .resident = resident,
+                      .known = c.known,
+                      .use = c.use};
   if (reading == Weights::Reading::full && !cache_.empty()) {
-    cache = open_cache(cache_, c.paths, c.types, *c.device, warn_, c.part_of_files);
-    options.cache = cache.get();
+    options.cache = open_cache(cache_, c.paths, c.types, *c.device, warn_, c.part_of_files);
     options.cache_of_part = [folder = cache_, paths = c.paths, whole = c.part_of_files, types = c.types, device = c.device,
                              warn = warn_](const std::string& part) {
       return open_cache(folder, paths, types, *device, warn, whole.empty() ? part : whole + ", " + part);
@@ -103,9 +113,10 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
   Weights weights(c.source, *c.device, options, reading);
   std::shared_ptr<const void> network = c.spec.build(Scope(weights));
   weights.finish();
-  if (cache) cache->finish(c.device->threads());
   c.report.parameters = weights.report().parameters;
-  c.report.bytes = weights.report().bytes_held;
+  c.report.bytes = weights.report().bytes_held + weights.report().bytes_mapped;
+  c.report.blocks = weights.report().blocks;
+  c.report.blocks_in_memory = weights.report().blocks_in_memory;
   c.report.kept_wider = weights.report().kept_wider;
   if (const auto& bad = weights.report().non_finite; !bad.empty() && warn_ && reading == Weights::Reading::full)
     warn_(fmt::format("{}: NaN or infinite values in '{}'{}; the last layer is not used unless clip skip is 1", c.report.name, bad[0],
@@ -131,20 +142,22 @@ std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   return all;
 }
 
-void Networks::load(const Which& which, const OnProgress& progress) {
+void Networks::load(const Which& which, const OnProgress& progress, const Residence& resident) {
   const std::lock_guard lock(mutex_);
-  load_locked(which, progress);
+  load_locked(which, progress, resident);
 }
 
-void Networks::load_locked(const Which& which, const OnProgress& progress) {
+void Networks::load_locked(const Which& which, const OnProgress& progress, const Residence& resident) {
   std::vector<Component*> absent = in_order(which);
-  std::erase_if(absent, [](const Component* c) { return c->network != nullptr; });
+  std::erase_if(absent, [&](const Component* c) { return c->network && c->resident == part_of(resident, c->report.name); });
   int64_t total = 0, before = 0;
-  for (const Component* c : absent) total += c->bytes;
+  for (Component* c : absent) c->network = nullptr, total += c->bytes;
   for (Component* c : absent) {  // progress is reported over all of them
-    c->network = build(*c, Weights::Reading::full, [&](const Progress& p) {
+    const auto on_progress = [&](const Progress& p) {
       if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
-    });
+    };
+    c->resident = part_of(resident, c->report.name);
+    c->network = build(*c, Weights::Reading::full, on_progress, c->resident);
     before += c->bytes;
   }
 }
@@ -157,13 +170,14 @@ void Networks::release(const Which& which) {
 void Networks::check_names() {
   const std::lock_guard lock(mutex_);
   for (Component* c : in_order({}))
-    if (!c->network) build(*c, Weights::Reading::names, {});
+    if (!c->network) build(*c, Weights::Reading::names, {}, 1);
 }
 
-void Networks::check_numbers_once(const Which& which) {
+void Networks::check_numbers_once(const Which& which, const Residence& resident) {
   const std::lock_guard lock(mutex_);
   for (Component* c : in_order(which)) {
-    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {});
+    if (part_of(resident, c->report.name) < 1) continue;
+    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {}, 1);
     c->numbers_checked = true;
   }
 }
@@ -204,19 +218,35 @@ int64_t Networks::bytes_loaded() const {
   return bytes;
 }
 
-std::vector<ComponentReport> Networks::reports() const {
+// With what is known only once a run has reached the blocks.
+ComponentReport Networks::report_of(const Component& c) {
+  ComponentReport report = c.report;
+  if (c.known)
+    for (std::string& name : c.known->kept_wider())
+      if (std::ranges::find(report.kept_wider, name) == report.kept_wider.end()) report.kept_wider.push_back(std::move(name));
+  if (c.use) {
+    const BlockUse::Totals totals = c.use->totals();
+    report.block_loads = totals.loads;
+    report.block_load_seconds = totals.load_seconds;
+    report.block_wait_seconds = totals.waited_seconds;
+  }
+  return report;
+}
+
+std::vector<ComponentReport> Networks::reports(const Which& which) const {
   const std::lock_guard lock(mutex_);
   std::vector<ComponentReport> reports;
   for (const Component& c : components_)
-    if (c.used && c.spec.role != Role::preview) reports.push_back(c.report);
+    if (is_in(c, which) && c.spec.role != Role::preview) reports.push_back(report_of(c));
   return reports;
 }
 
-Holding::Holding(Networks& networks) : networks_(networks), held_(networks.components_.size()) {}
+Holding::Holding(Networks& networks, Residence resident)
+    : networks_(networks), resident_(std::move(resident)), held_(networks.components_.size()) {}
 
 void Holding::load(const Which& which, const OnProgress& progress) {
   const std::lock_guard lock(networks_.mutex_);
-  networks_.load_locked(which, progress);
+  networks_.load_locked(which, progress, resident_);
   for (size_t i = 0; i < held_.size(); ++i)
     if (Networks::is_in(networks_.components_[i], which) && !held_[i]) held_[i] = networks_.components_[i].network;
 }

@@ -14,11 +14,11 @@
 #include "core/backend.h"
 #include "core/memory.h"
 #include "models/loading.h"
-#include "weights/scope.h"
+#include "weights/block_stream.h"
 
 namespace hearth::models::diffusion {
 
-using models::Role;
+using models::Residence, models::Role;
 
 // A component as declared by a model. `build` constructs its network from its weights.
 struct ComponentSpec {
@@ -90,16 +90,16 @@ class Networks {
   // Adds a preview decoder, with files of its own, as the first member's last component. Call it before the first run.
   void add_preview(const GivenComponent& given, ComponentSpec spec);
 
-  // Loads missing components, all or nothing: WeightError lists every missing, misshapen, non-finite and unread tensor of the first
-  // component that has any. Phase "load", in bytes.
-  void load(const Which& which, const OnProgress& progress);
+  // Loads missing components, and those that are loaded with another residence, all or nothing: WeightError lists every missing,
+  // misshapen, non-finite and unread tensor of the first component that has any. Phase "load", in bytes.
+  void load(const Which& which, const OnProgress& progress, const Residence& resident = {});
   // Releases them; a run that holds them keeps them until its end.
   void release(const Which& which);
 
   // Throws the same WeightError for components that are not loaded, without loading them. check_numbers_once: for their data, of each
-  // component once.
+  // component once, except where blocks are checked when the run reaches them.
   void check_names();
-  void check_numbers_once(const Which& which);
+  void check_numbers_once(const Which& which, const Residence& resident);
   void require_unchanged() const;  // IoError if a file was modified since it was opened
 
   bool has(Role role) const;
@@ -108,7 +108,7 @@ class Networks {
   Backend& host() const { return device_->host(); }  // of the samplers
   std::string first_name(const Which& which) const;  // of the first of them, as in reports
   int64_t bytes_loaded() const;
-  std::vector<ComponentReport> reports() const;  // member by member, without the preview decoder
+  std::vector<ComponentReport> reports(const Which& which = {}) const;  // member by member, without the preview decoder
 
  private:
   friend class Holding;
@@ -126,12 +126,16 @@ class Networks {
     int64_t bytes = 0, largest = 0;  // in the files; of the largest tensor
     ComponentReport report;
     std::shared_ptr<const void> network;  // if loaded
+    double resident = 1;                  // as it was loaded
+    std::shared_ptr<KnownTensors> known = std::make_shared<KnownTensors>();
+    std::shared_ptr<BlockUse> use = std::make_shared<BlockUse>();
     bool numbers_checked = false;
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
-  void load_locked(const Which& which, const OnProgress& progress);
-  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress);
+  void load_locked(const Which& which, const OnProgress& progress, const Residence& resident);
+  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident);
   static bool is_in(const Component& c, const Which& which);
+  static ComponentReport report_of(const Component& c);
   std::vector<Component*> in_order(const Which& which);
 
   std::vector<std::unique_ptr<Backend>> twins_;
@@ -146,7 +150,7 @@ class Networks {
 // The networks that one run holds: they stay in memory, whatever other runs of the same model do.
 class Holding {
  public:
-  explicit Holding(Networks& networks);
+  explicit Holding(Networks& networks, Residence resident = {});
 
   void load(const Which& which, const OnProgress& progress);  // Networks::load, and holds them
   void release(const Which& which);                           // releases them, here and in the model
@@ -157,6 +161,7 @@ class Holding {
 
  private:
   Networks& networks_;
+  const Residence resident_;
   std::vector<std::shared_ptr<const void>> held_;  // as Networks::components_
 };
 

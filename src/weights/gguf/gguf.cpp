@@ -104,6 +104,7 @@ Tensor GgufFile::read(const std::string& name, const Shape&, Backend& backend) {
   std::byte* data = shard->mapping->data() + entry->begin;
   if (mapped(name)) {
     auto storage = std::make_shared<const Storage>(Storage{data, size_t(entry->end - entry->begin), &backend.host(), shard->mapping});
+    const std::lock_guard lock(mutex_);
     held = storage;
     return {storage, entry->info.shape, entry->info.dtype};
   }
@@ -140,6 +141,7 @@ void GgufFile::release(const std::string& name) {
 }
 
 void GgufFile::release_all() {
+  const std::lock_guard lock(mutex_);
   for (const auto& [name, owner] : owners_)
     if (owner.held.expired()) release(owner);
 }

@@ -18,6 +18,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -67,7 +68,7 @@ class GgufFile : public TensorSource {
   struct Owner {
     const Shard* shard;
     const GgufEntry* entry;
-    std::weak_ptr<const Storage> held;
+    std::weak_ptr<const Storage> held;  // under mutex_
   };
   static Shard open_shard(const std::filesystem::path& path);
   static std::vector<Shard> open_shards(const std::filesystem::path& path);
@@ -76,6 +77,7 @@ class GgufFile : public TensorSource {
   std::filesystem::path path_;
   std::vector<Shard> shards_;
   std::map<std::string, Owner> owners_;
+  std::mutex mutex_;
 };
 
 // That of a source that is a GGUF file; empty for others.
