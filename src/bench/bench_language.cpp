@@ -106,7 +106,7 @@ Loaded load(const fs::path& path, Precision precision, Backend& device) {
   const auto [name, family] = models::find_family(checkpoint);
   Loaded l{models::load_language_model(family, checkpoint, device, {.types = held_types(precision, device)}), name};
   const auto tensors = checkpoint.tensors()->list();
-  const auto is = [&family](const std::string& tensor, std::string_view gguf_name) {
+  const auto is = [&family = family](const std::string& tensor, std::string_view gguf_name) {
     return std::ranges::any_of(family.gguf.names, [&](const Alias& a) { return a.stored == gguf_name && a.official == tensor; });
   };
   const bool tied = std::ranges::none_of(tensors, [&](const auto& t) { return is(t.first, "output.weight"); });

@@ -137,9 +137,9 @@ class Selector {
     for (const RemoteFile& file : files_) {
       const std::string name = base(file.path), its = folder_of(file.path);
       const bool text = std::ranges::any_of(texts, [&](std::string_view ending) { return name.ends_with(ending); });
-      if (its == folder && text && name.find(".index.") == name.npos && !name.starts_with("README") && !name.starts_with("requirements"))
-        taken_.push_back(file);
-      else if (folder.empty() && its == "additional_chat_templates") taken_.push_back(file);
+      const bool read_by_no_program = name.find(".index.") != name.npos || name.starts_with("README") || name.starts_with("requirements");
+      const bool of_templates = folder.empty() && its == "additional_chat_templates";
+      if (of_templates || (its == folder && text && !read_by_no_program)) taken_.push_back(file);
     }
     const WeightSets sets = weights_in(files_, folder);
     if (sets.empty()) return;

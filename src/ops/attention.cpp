@@ -40,8 +40,10 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
 
 }  // namespace
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& given) {
   require_float("attention", q);
+  AttentionSpec spec = given;
+  if (spec.factors == DType::i16) spec.factors = DType::f32;
   const auto [B, T, N, D] = q.dims<4>();
   const bool ranks = k.rank() == 4 && v.rank() == 4;
   const int64_t S = ranks ? k.size(1) : 0, G = ranks ? k.size(2) : 0, Dv = ranks ? v.size(3) : 0;

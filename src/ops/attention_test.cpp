@@ -41,6 +41,13 @@ BACKEND_TEST(Attention, lengths_around_every_block_size) {
   }
 }
 
+// A layer whose weights are multiplied as integers has no such factors here.
+BACKEND_TEST(Attention, i16_factors_are_f32) {
+  Random random(25);
+  const Tensor q = random.normal(device, {1, 5, 2, 16}, DType::f32).device, k = random.normal(device, {1, 9, 2, 16}, DType::f32).device;
+  EXPECT_EQ(ops::attention(q, k, k, {.factors = DType::i16}).to_vector(), ops::attention(q, k, k, {}).to_vector());
+}
+
 // Factors in bf16: nearer to wide arithmetic on the rounded factors than unrounded weights would be (2⁻⁹).
 BACKEND_TEST(Attention, bf16_factors) {
   if (!device.multiplies_bf16()) {

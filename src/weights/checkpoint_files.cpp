@@ -10,6 +10,7 @@
 
 #include "core/files/file.h"
 #include "core/files/json.h"
+#include "weights/gguf/gguf.h"
 #include "weights/listing.h"
 #include "weights/torch/torch_file.h"
 
@@ -183,6 +184,7 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
 }
 
 std::shared_ptr<TensorSource> open_tensor_file(const fs::path& file) {
+  if (GgufFile::is_one(file)) return GgufFile::open(file);
   const std::string ending = file.extension().string();
   const bool pickled = std::ranges::count(pickled_endings, ending) > 0;
   if (pickled && !is_safetensors(file)) return TorchFile::open(file);

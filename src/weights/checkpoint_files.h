@@ -30,8 +30,9 @@ std::vector<WeightFiles> find_weight_files(const std::filesystem::path& folder);
 // folder holds weights only in other formats or under other names (.ckpt, .pt, .pth, .msgpack, .onnx, .gguf, .h5).
 WeightFiles choose_weight_files(const std::filesystem::path& folder, const std::string& variant);
 
-// Opens and checks one file. The extensions .bin, .ckpt, .pt and .pth are PyTorch checkpoints, unless the contents are safetensors;
-// everything else is read as safetensors. Errors: weights/safetensors/safetensors.h, weights/torch/torch_file.h.
+// Opens and checks one file. GGUF is recognized by its contents. The extensions .bin, .ckpt, .pt and .pth are PyTorch checkpoints, unless
+// the contents are safetensors; everything else is read as safetensors. Errors: weights/safetensors/safetensors.h,
+// weights/torch/torch_file.h, weights/gguf/gguf.h.
 std::shared_ptr<TensorSource> open_tensor_file(const std::filesystem::path& file);
 
 // Opens and checks all files. With an index: IoError unless each shard exists and holds exactly the tensors that the index assigns to it.

@@ -6,6 +6,7 @@
 #include "core/files/file.h"
 #include "support/backend_test.h"
 #include "support/files.h"
+#include "support/golden.h"
 #include "support/torch_writer.h"
 #include "weights/safetensors/safetensors.h"
 
@@ -110,6 +111,8 @@ TEST_F(CheckpointFilesTest, safetensors_under_another_ending) {
   EXPECT_THROW(open_tensor_file(folder / "other.safetensors"), IoError);
   write_file(folder / "short.bin", "x");
   EXPECT_THROW(open_tensor_file(folder / "short.bin"), IoError);
+  fs::copy_file(test::folder_of(__FILE__) / "gguf/golden/every.gguf", folder / "every.bin");
+  EXPECT_EQ(open_tensor_file(folder / "every.bin")->list().size(), 25u);
 }
 
 TEST_F(CheckpointFilesTest, full_precision_is_never_replaced_by_a_variant) {

@@ -64,7 +64,7 @@ bool f16_spoils(const Tensor& x) {
   return loss.overflows > 0 || loss.error > limit * limit * loss.norm;
 }
 
-// Rounds f64 to f32, on the same host.
+// Rounds f64 to f32, or dequantizes blocks, on the same host.
 Tensor as_f32(const Tensor& x) {
   return written_on_host(x.backend(), x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
 }
@@ -179,7 +179,7 @@ Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Ba
   Tensor y = Tensor::empty(where, x.shape(), to);
   report_.bytes_held += int64_t(y.bytes());
   unless_dry(*backend_, [&] {
-    where.upload(x.dtype() == DType::f64 ? as_f32(x) : x, y);
+    where.upload(x.dtype() == DType::f64 || (is_blocked(x.dtype()) && to != x.dtype()) ? as_f32(x) : x, y);
     source_->release(name);
   });
   return y;

@@ -6,9 +6,11 @@
 
 #include "core/memory.h"
 #include "core/observe.h"
+#include "core/quantized/blocks.h"
 #include "support/backend_test.h"
 #include "support/files.h"
 #include "support/tolerance.h"
+#include "weights/component_types.h"
 #include "weights/deferred.h"
 #include "weights/safetensors/safetensors.h"
 #include "weights/scope.h"
@@ -220,6 +222,29 @@ TEST_F(WeightsTest, in_place_bf16_and_blocks_have_the_requested_factors) {
   EXPECT_EQ(factors(stored, "q4_0", true), DType::f32);
   EXPECT_EQ(factors(integers, "q4_0"), DType::i16);
   EXPECT_EQ(factors(integers, "bf16"), DType::f32);
+}
+
+// Blocks are weights in place; the other weights have the requested dtype, but are not widened.
+TEST_F(WeightsTest, components_with_blocks_stay_in_their_file) {
+  const Tensor blocks = Tensor::empty(*device, {1, 64}, DType::q8_0);
+  const std::vector<float> values(64, 3);
+  encode_blocks(DType::q8_0, values.data(), 64, blocks.raw());
+  const auto plain = source({{"a", tensor({2}, {1, 2})}}), file = source({{"a", tensor({2}, {1, 2})}, {"q", blocks}});
+  EXPECT_FALSE(component_types(*plain, *device, {}).in_place);
+  EXPECT_EQ(component_types(*plain, *device, WeightTypes{.hold = DType::f16}).hold, DType::f16);
+  const WeightTypes automatic = component_types(*file, *device, {}), f32 = component_types(*file, *device, WeightTypes{.hold = DType::f32}),
+                    bf16 = component_types(*file, *device, WeightTypes{.hold = DType::bf16, .factors = DType::bf16});
+  EXPECT_TRUE(automatic.in_place && f32.in_place && bf16.in_place);
+  EXPECT_FALSE(automatic.hold || f32.hold);
+  EXPECT_EQ(bf16.hold, DType::bf16);
+  EXPECT_EQ(automatic.factors, DType::i16);
+  EXPECT_EQ(f32.factors, DType::f32);
+  EXPECT_EQ(bf16.factors, DType::bf16);
+
+  Weights w(file, *device, {.types = automatic, .ignore = {"a"}});
+  EXPECT_EQ(w.tensor("q", {1, 64}).dtype(), DType::f32);  // a bias or the like is dequantized
+  EXPECT_EQ(w.tensor("q", {1, 64}).to_vector(), blocks.to_vector());
+  EXPECT_EQ(w.weight("q", {1, 64}, WeightKind::linear).form.hold, DType::q8_0);
 }
 
 TEST_F(WeightsTest, tables_are_rounded_to_the_type_to_hold) {

@@ -44,9 +44,10 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
   to.values.text("general.type", "model");
   to.values.text("general.name", name);
   write_gguf_config(config, architecture, to.values);
-  if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty())
-    to.tensors.push_back(
-        {.name = std::string(gguf_rope_tensor), .stored = {}, .shape = {std::ssize(divisors)}, .values = std::move(divisors)});
+  if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty()) {
+    const Shape shape = {std::ssize(divisors)};
+    to.tensors.push_back({.name = std::string(gguf_rope_tensor), .stored = {}, .shape = shape, .values = std::move(divisors)});
+  }
   for (const auto& [published, info] : tensors) {
     ExportedTensor t{.name = gguf_name(published, architecture, config.where()),
                      .stored = published,

@@ -6,6 +6,7 @@
 
 #include "core/backend.h"
 #include "core/error.h"
+#include "weights/component_types.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::diffusion {
@@ -76,7 +77,7 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
     c.largest = std::max(c.largest, bytes);
     c.report.stored[std::string(name_of(info.dtype))] += info.shape.numel();
   }
-  c.types = asked ? *asked : automatic_types(*c.source, *c.device);
+  c.types = component_types(*c.source, *c.device, asked);
   c.report.held = c.types.hold ? std::string(name_of(*c.types.hold)) : "as stored";
   c.report.factors = name_of(c.types.factors);
   c.report.device = c.device->name();
@@ -120,7 +121,7 @@ std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   for (Component& c : components_)
     if (is_in(c, which)) all.push_back(&c);
   const auto encodes = [](const Component* c) { return c->spec.role == Role::text_encoder || c->spec.role == Role::image_encoder; };
-  std::ranges::stable_partition(all, encodes);
+  std::stable_partition(all.begin(), all.end(), encodes);
   return all;
 }
 

@@ -178,11 +178,12 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       text_embedder(w / "time_text_embed" / "text_embedder", c.pooled, c.width()),
       context_embedder(w / "context_embedder", c.text, c.width()),
       x_embedder(w / "x_embedder", c.in_channels, c.width()),
+      transformer_blocks(w / "transformer_blocks", c.layers, [c](const Scope& block) { return DoubleBlock(block, c); }),
+      single_transformer_blocks(w / "single_transformer_blocks", c.single_layers,
+                                [c](const Scope& block) { return SingleBlock(block, c); }),
       norm_out(w / "norm_out", c.width(), 2),
       proj_out(w / "proj_out", c.width(), c.out_channels) {
   if (c.guidance) guidance_embedder.emplace(w / "time_text_embed" / "guidance_embedder", sinusoid_width, c.width());
-  for (int64_t i = 0; i < c.layers; ++i) transformer_blocks.emplace_back(w / "transformer_blocks" / i, c);
-  for (int64_t i = 0; i < c.single_layers; ++i) single_transformer_blocks.emplace_back(w / "single_transformer_blocks" / i, c);
 }
 
 void Transformer::check(const Tensor& x, size_t positions, int64_t rows, const Conditions& given) const {

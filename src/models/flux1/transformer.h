@@ -17,6 +17,7 @@
 
 #include "models/flux1/transformer_config.h"
 #include "nn/layers.h"
+#include "weights/blocks.h"
 
 namespace hearth::models::flux1 {
 
@@ -115,8 +116,8 @@ struct Transformer {
   std::optional<EmbeddingMlp> guidance_embedder;
   EmbeddingMlp text_embedder;
   nn::Linear context_embedder, x_embedder;
-  std::vector<DoubleBlock> transformer_blocks;
-  std::vector<SingleBlock> single_transformer_blocks;
+  Blocks<DoubleBlock> transformer_blocks;
+  Blocks<SingleBlock> single_transformer_blocks;
   Modulation norm_out;  // scale, shift
   nn::Linear proj_out;
 

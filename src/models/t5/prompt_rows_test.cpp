@@ -1,5 +1,8 @@
 #include "models/t5/prompt_rows.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/files/file.h"

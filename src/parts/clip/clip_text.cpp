@@ -30,9 +30,11 @@ ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
     : config(c),
       token_embedding(w / "text_model" / "embeddings" / "token_embedding", c.vocabulary, c.width),
       position_embedding(w / "text_model" / "embeddings" / "position_embedding", c.positions, c.width),
+      layers(w / "text_model" / "encoder" / "layers", c.layers,
+             [spec = nn::EncoderLayerSpec{c.width, c.heads, c.mlp_width, c.activation, c.eps, Mask::causal}](const Scope& layer) {
+               return nn::EncoderLayer(layer, spec);
+             }),
       final_layer_norm(w / "text_model" / "final_layer_norm", c.width, c.eps) {
-  const nn::EncoderLayerSpec layer{c.width, c.heads, c.mlp_width, c.activation, c.eps, Mask::causal};
-  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(w / "text_model" / "encoder" / "layers" / i, layer);
   if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
 }
 

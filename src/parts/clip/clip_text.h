@@ -7,6 +7,7 @@
 
 #include "nn/encoder_layer.h"
 #include "parts/clip/config.h"
+#include "weights/blocks.h"
 
 namespace hearth::parts {
 
@@ -38,7 +39,7 @@ struct ClipTextModel {
 
   ClipTextConfig config;
   nn::Embedding token_embedding, position_embedding;  // text_model.embeddings.…
-  std::vector<nn::EncoderLayer> layers;               // text_model.encoder.layers.i
+  Blocks<nn::EncoderLayer> layers;                    // text_model.encoder.layers.i
   nn::LayerNorm final_layer_norm;
   std::optional<nn::Linear> text_projection;  // no bias, [projection, C]
 };

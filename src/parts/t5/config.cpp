@@ -14,24 +14,24 @@ struct T5Class {
   std::string_view name;
   T5Kind kind;
 };
-constexpr std::array<T5Class, 9> classes{{{"T5EncoderModel", T5Kind::t5},
-                                          {"T5Model", T5Kind::t5},
-                                          {"T5ForConditionalGeneration", T5Kind::t5},
-                                          {"T5WithLMHeadModel", T5Kind::t5},  // of 2019
-                                          {"MT5EncoderModel", T5Kind::mt5},
-                                          {"MT5ForConditionalGeneration", T5Kind::mt5},
-                                          {"UMT5EncoderModel", T5Kind::umt5},
-                                          {"UMT5Model", T5Kind::umt5},
-                                          {"UMT5ForConditionalGeneration", T5Kind::umt5}}};
+constexpr std::array<T5Class, 9> t5_classes{{{"T5EncoderModel", T5Kind::t5},
+                                             {"T5Model", T5Kind::t5},
+                                             {"T5ForConditionalGeneration", T5Kind::t5},
+                                             {"T5WithLMHeadModel", T5Kind::t5},  // of 2019
+                                             {"MT5EncoderModel", T5Kind::mt5},
+                                             {"MT5ForConditionalGeneration", T5Kind::mt5},
+                                             {"UMT5EncoderModel", T5Kind::umt5},
+                                             {"UMT5Model", T5Kind::umt5},
+                                             {"UMT5ForConditionalGeneration", T5Kind::umt5}}};
 
-T5Kind kind_of_class(const Config& c, std::string_view name) {
-  const auto it = std::ranges::find(classes, name, &T5Class::name);
-  if (it != classes.end()) return it->kind;
+T5Kind t5_kind_of_class(const Config& c, std::string_view name) {
+  const auto it = std::ranges::find(t5_classes, name, &T5Class::name);
+  if (it != t5_classes.end()) return it->kind;
   fail<UnsupportedError>("{}: text encoder class \"{}\" is not supported, expected T5EncoderModel, MT5EncoderModel or UMT5EncoderModel",
                          c.where(), name);
 }
 
-T5Kind kind_of(const Config& c, const std::string& class_name) {
+T5Kind t5_kind_of(const Config& c, const std::string& class_name) {
   c.only("model_type", {"t5", "mt5", "umt5"});
   const std::string type = c.text("model_type", "");
   const std::vector<std::string> architectures = c.texts("architectures", std::vector<std::string>());
@@ -39,39 +39,39 @@ T5Kind kind_of(const Config& c, const std::string& class_name) {
                         : type == "mt5"         ? T5Kind::mt5
                         : type == "t5"          ? T5Kind::t5
                         : architectures.empty() ? T5Kind::t5
-                                                : kind_of_class(c, architectures[0]);
+                                                : t5_kind_of_class(c, architectures[0]);
   const auto require_biases = [&](std::string_view name, T5Kind kind) {
     if ((kind == T5Kind::umt5) != (stated == T5Kind::umt5))
       fail<UnsupportedError>("{}: the class {} is not supported with 'model_type' = \"{}\", expected one of UMT5 for umt5 and of T5 for t5",
                              c.where(), name, type);
   };
-  if (!architectures.empty()) require_biases(architectures[0], kind_of_class(c, architectures[0]));
+  if (!architectures.empty()) require_biases(architectures[0], t5_kind_of_class(c, architectures[0]));
   if (class_name.empty()) return stated;
-  const T5Kind kind = kind_of_class(c, class_name);
+  const T5Kind kind = t5_kind_of_class(c, class_name);
   if (!type.empty() || !architectures.empty()) require_biases(class_name, kind);
   return kind;
 }
 
 // A size under its own name, or under the name that all models of transformers have, which wins there.
-int64_t size_of(const Config& c, const std::string& key, const std::string& common, int64_t otherwise) {
+int64_t t5_size(const Config& c, const std::string& key, const std::string& common, int64_t otherwise) {
   return positive_integer(c, common, positive_integer(c, key, otherwise));
 }
 
 }  // namespace
 
 T5Config T5Config::from(const Config& c, const std::string& class_name) {
-  const T5Kind kind = kind_of(c, class_name);
+  const T5Kind kind = t5_kind_of(c, class_name);
   const bool first = kind == T5Kind::t5;
   refuse_null(c, {"d_ff", "d_kv", "d_model", "dense_act_fn", "feed_forward_proj", "head_dim", "hidden_size", "is_gated_act",
                   "layer_norm_epsilon", "num_attention_heads", "num_heads", "num_hidden_layers", "num_layers",
                   "relative_attention_max_distance", "relative_attention_num_buckets", "vocab_size"});
   T5Config t;
   t.vocabulary = positive_integer(c, "vocab_size", first ? 32128 : 250112);
-  t.width = size_of(c, "d_model", "hidden_size", 512);
-  t.head = size_of(c, "d_kv", "head_dim", 64);
+  t.width = t5_size(c, "d_model", "hidden_size", 512);
+  t.head = t5_size(c, "d_kv", "head_dim", 64);
   t.mlp_width = positive_integer(c, "d_ff", first ? 2048 : 1024);
-  t.layers = size_of(c, "num_layers", "num_hidden_layers", first ? 6 : 8);
-  t.heads = size_of(c, "num_heads", "num_attention_heads", first ? 8 : 6);
+  t.layers = t5_size(c, "num_layers", "num_hidden_layers", first ? 6 : 8);
+  t.heads = t5_size(c, "num_heads", "num_attention_heads", first ? 8 : 6);
   t.buckets = positive_integer(c, "relative_attention_num_buckets", 32);
   t.farthest = positive_integer(c, "relative_attention_max_distance", 128);
   t.every_layer = kind == T5Kind::umt5;

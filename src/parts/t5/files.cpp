@@ -6,13 +6,13 @@
 namespace hearth::parts {
 namespace {
 
-constexpr std::array<NameRule, 3> official{{
+constexpr std::array<NameRule, 3> t5_official{{
     {"shared.weight", "shared.weight"},
     {"encoder.block.**", "encoder.block.**"},
     {"encoder.final_layer_norm.weight", "encoder.final_layer_norm.weight"},
 }};
 
-constexpr std::array<NameRule, 9> gguf{{
+constexpr std::array<NameRule, 9> t5_gguf{{
     {"token_embd.weight", "shared.weight"},
     {"enc.output_norm.weight", "encoder.final_layer_norm.weight"},
     {"enc.blk.#.attn_norm.weight", "encoder.block.#.layer.0.layer_norm.weight"},
@@ -23,20 +23,20 @@ constexpr std::array<NameRule, 9> gguf{{
     {"enc.blk.#.attn_rel_b.weight", "encoder.block.#.layer.0.SelfAttention.relative_attention_bias.weight"},
     {"enc.blk.#.ffn_norm.weight", "encoder.block.#.layer.1.layer_norm.weight"},
 }};
-constexpr std::array<NameRule, 3> gguf_gated{{
+constexpr std::array<NameRule, 3> t5_gguf_gated{{
     {"enc.blk.#.ffn_gate.weight", "encoder.block.#.layer.1.DenseReluDense.wi_0.weight"},
     {"enc.blk.#.ffn_up.weight", "encoder.block.#.layer.1.DenseReluDense.wi_1.weight"},
     {"enc.blk.#.ffn_down.weight", "encoder.block.#.layer.1.DenseReluDense.wo.weight"},
 }};
-constexpr std::array<NameRule, 2> gguf_plain{{
+constexpr std::array<NameRule, 2> t5_gguf_plain{{
     {"enc.blk.#.ffn_up.weight", "encoder.block.#.layer.1.DenseReluDense.wi.weight"},
     {"enc.blk.#.ffn_down.weight", "encoder.block.#.layer.1.DenseReluDense.wo.weight"},
 }};
 
-constexpr std::array<Alias, 1> aliases{{{.stored = "encoder.embed_tokens.weight", .official = "shared.weight", .unless_there = true}}};
+constexpr std::array<Alias, 1> t5_aliases{{{.stored = "encoder.embed_tokens.weight", .official = "shared.weight", .unless_there = true}}};
 
 // Of google/t5-v1_1-xxl's encoder, as the model folders of Stable Diffusion 3 and FLUX.1 have it.
-constexpr std::string_view xxl = R"({
+constexpr std::string_view t5_xxl_config = R"({
   "architectures": ["T5EncoderModel"],
   "model_type": "t5",
   "vocab_size": 32128,
@@ -54,12 +54,12 @@ constexpr std::string_view xxl = R"({
 }  // namespace
 
 const NameMap& t5_names() {
-  static const NameMap map{{"", "", official}};
+  static const NameMap map{{"", "", t5_official}};
   return map;
 }
 
 const NameMap& t5_gguf_names(bool gated) {
-  static const NameMap with_gate{{"", "", gguf}, {"", "", gguf_gated}}, without{{"", "", gguf}, {"", "", gguf_plain}};
+  static const NameMap with_gate{{"", "", t5_gguf}, {"", "", t5_gguf_gated}}, without{{"", "", t5_gguf}, {"", "", t5_gguf_plain}};
   return gated ? with_gate : without;
 }
 
@@ -81,10 +81,10 @@ const NetworkFiles t5_files{
                        [](std::string_view, const Config&) {
                          return std::vector<std::string>{"*dec.blk.*", "*dec.output_norm.weight", "*output.weight"};
                        }}},
-    .aliases = aliases,
+    .aliases = t5_aliases,
     // The decoder of the whole model; the embedding under its second name; a tokenizer in files for ComfyUI.
     .ignored = {"encoder.embed_tokens.weight", "decoder.*", "lm_head.weight", "spiece_model"},
-    .fallback_config = xxl,
+    .fallback_config = t5_xxl_config,
 };
 
 std::vector<Signature> t5_xxl_signatures(const std::string& name, std::vector<std::string_view> prefixes) {

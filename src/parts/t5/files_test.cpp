@@ -1,12 +1,13 @@
 #include "parts/t5/files.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/quantized/blocks.h"
 #include "parts/golden_case_test.h"
 #include "parts/t5/t5_encoder.h"
 #include "support/files.h"
-#include "weights/gguf/gguf.h"
+#include "weights/component_types.h"
 #include "weights/gguf/gguf_writer.h"
 #include "weights/layout/given_component.h"
 #include "weights/layout/key_lists_test.h"
@@ -31,7 +32,7 @@ nlohmann::json golden(const std::string& name) {
   return nlohmann::json::parse(Structure::read(test::folder_of(__FILE__) / "golden" / (name + ".json")));
 }
 
-TensorList xxl() {
+TensorList xxl_tensors() {
   const nlohmann::json tensors = golden("xxl").at("tensors");
   TensorList all;
   for (const auto& [name, sizes] : tensors.items()) {
@@ -66,7 +67,7 @@ TEST(T5Files, ggml_s_names_are_those_of_its_converter) {
 }
 
 TEST(T5Files, every_layout_of_the_published_file_is_the_same_network) {
-  const TensorList official = xxl();
+  const TensorList official = xxl_tensors();
   for (const std::string prefix : {"", "text_encoders.t5xxl.transformer."})
     for (const Spelling& spelling : t5_files.spellings) {
       const TensorList stored = renamed(official, spelling.writing(official), prefix);
@@ -89,7 +90,7 @@ TEST(T5Files, every_layout_of_the_published_file_is_the_same_network) {
 // Encoders of other sizes are named, too, but not as this one.
 TEST(T5Files, other_encoders_are_not_recognized_as_xxl) {
   for (const Spelling& spelling : t5_files.spellings) {
-    TensorList shallow = xxl();
+    TensorList shallow = xxl_tensors();
     std::erase_if(shallow, [](const auto& t) { return t.first.starts_with("encoder.block.23."); });
     const std::vector<Recognized> found = recognize(renamed(shallow, spelling.writing(shallow)), signatures_of(families));
     ASSERT_EQ(found.size(), 1u) << spelling.name;
@@ -134,8 +135,8 @@ struct T5Layouts : testing::Test {
     return source->kept;
   }
   std::vector<float> run(const std::shared_ptr<TensorSource>& source, const std::vector<std::string>& ignored,
-                         bool in_place = false) const {
-    Weights weights(source, *device, {.types = {.in_place = in_place}, .ignore = ignored});
+                         const WeightTypes& types = {}) const {
+    Weights weights(source, *device, {.types = types, .ignore = ignored});
     const T5EncoderModel t5(Scope(weights), config);
     weights.finish();
     return t5({{5, 6, 7, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}}).to_vector();
@@ -196,11 +197,11 @@ TEST_F(T5Layouts, a_gguf_file_equals_its_values) {
     write_gguf(folder / "file.gguf", values, tensors, [&](size_t i, const WriteBytes& write) {
       write({stored[i].raw(), stored[i].bytes()});
     });
-    const auto file = GgufFile::open(folder / "file.gguf");
-    const std::vector<Section> sections = find_sections(file->list(), families, "file");
-    ASSERT_EQ(sections.size(), 1u);
     SCOPED_TRACE(name_of(type));
-    EXPECT_CLOSE(run(open_section(file, sections[0], {}), {}, true), run(decoded), 3e-6);  // observed 7.1e-7
+    const GivenComponent given = open_given(folder / "file.gguf", "text_encoder_3", families);
+    const WeightTypes types = component_types(*given.tensors, *device, WeightTypes{});
+    EXPECT_EQ(types.in_place, is_blocked(type));
+    EXPECT_CLOSE(run(given.tensors, {}, types), run(decoded), 3e-6);  // observed 7.1e-7
   }
 }
 

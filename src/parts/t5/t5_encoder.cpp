@@ -11,10 +11,10 @@ namespace hearth::parts {
 namespace {
 
 // Where the input of products with `w` is stored: they need f32 if the weight is in place.
-Stored for_product(const Weight& w) { return w.form.in_place ? Stored::plain : Stored::inner; }
+Stored t5_stored_for(const Weight& w) { return w.form.in_place ? Stored::plain : Stored::inner; }
 
-Tensor normed(const nn::RmsNorm& norm, const Tensor& x, const Weight& next) {
-  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .stored = for_product(next)});
+Tensor t5_normed(const nn::RmsNorm& norm, const Tensor& x, const Weight& next) {
+  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .stored = t5_stored_for(next)});
 }
 
 }  // namespace
@@ -59,9 +59,8 @@ Tensor T5Attention::operator()(const Tensor& x, const Tensor& residual, const Te
   const Shape split{rows / T, T, heads, head};
   const auto [queries, keys, values] =
       ops::linears(x, {{q.weight, q.bias, nn::inner}, {k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
-  const DType factors = q.weight.form.factors == DType::bf16 ? DType::bf16 : DType::f32;
-  const Tensor y =
-      ops::attention(queries.view(split), keys.view(split), values.view(split), {.factors = factors, .bias = bias, .key_lengths = lengths});
+  const Tensor y = ops::attention(queries.view(split), keys.view(split), values.view(split),
+                                  {.factors = q.weight.form.factors, .bias = bias, .key_lengths = lengths});
   return o(y.view({rows, heads * head}), {.residual = residual});
 }
 
@@ -73,7 +72,7 @@ T5Mlp::T5Mlp(const Scope& w, const T5Config& c)
 }
 
 Tensor T5Mlp::operator()(const Tensor& x, const Tensor& residual) const {
-  const Stored stored = for_product(wo.weight);
+  const Stored stored = t5_stored_for(wo.weight);
   if (!wi_1) return wo(wi(x, {.activation = activation, .stored = stored}), {.residual = residual});
   const Tensor gate = wi(x, {.activation = activation, .out = DType::f32});
   return wo((*wi_1)(x, {.gate = gate, .stored = stored}), {.residual = residual});
@@ -90,16 +89,17 @@ T5Block::T5Block(const Scope& w, const T5Config& c, bool has_bias)
 
 Tensor T5Block::operator()(const Tensor& x, const Tensor& scores, const std::vector<int64_t>& lengths) const {
   const BlockScope scope(path);
-  const Tensor h = attention(normed(attention_norm, x, attention.q.weight), x, scores, lengths);
-  const Tensor y = mlp(normed(mlp_norm, h, mlp.wi.weight), h);
+  const Tensor h = attention(t5_normed(attention_norm, x, attention.q.weight), x, scores, lengths);
+  const Tensor y = mlp(t5_normed(mlp_norm, h, mlp.wi.weight), h);
   tap(path, y);
   return y;
 }
 
 T5EncoderModel::T5EncoderModel(const Scope& w, const T5Config& c)
-    : config(c), shared(w / "shared", c.vocabulary, c.width), final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {
-  for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "encoder" / "block" / i, c, i == 0 || c.every_layer);
-}
+    : config(c),
+      shared(w / "shared", c.vocabulary, c.width),
+      blocks(w / "encoder" / "block", c.layers, [c](const Scope& block, int64_t i) { return T5Block(block, c, i == 0 || c.every_layer); }),
+      final_layer_norm(w / "encoder" / "final_layer_norm", c.width, c.eps) {}
 
 Tensor T5EncoderModel::operator()(const std::vector<std::vector<int32_t>>& ids, const std::vector<int64_t>& lengths) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;

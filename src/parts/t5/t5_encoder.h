@@ -7,6 +7,7 @@
 
 #include "nn/layers.h"
 #include "parts/t5/config.h"
+#include "weights/blocks.h"
 
 namespace hearth::parts {
 
@@ -69,7 +70,7 @@ struct T5EncoderModel {
 
   T5Config config;
   nn::Embedding shared;
-  std::vector<T5Block> blocks;   // encoder.block.i
+  Blocks<T5Block> blocks;        // encoder.block.i
   nn::RmsNorm final_layer_norm;  // encoder.final_layer_norm
 };
 

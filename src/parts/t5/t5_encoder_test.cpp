@@ -1,5 +1,8 @@
 #include "parts/t5/t5_encoder.h"
 
+#include <map>
+#include <sstream>
+
 #include "backends/reference/reference_backend.h"
 #include "core/quantized/blocks.h"
 #include "parts/golden_case_test.h"

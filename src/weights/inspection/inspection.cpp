@@ -179,13 +179,15 @@ nlohmann::json value_json(const GgufMetadata& metadata, const std::string& key, 
   }
 }
 
-InspectedCheckpoint inspect_gguf(const fs::path& path) {
+InspectedCheckpoint inspect_gguf(const fs::path& path, std::span<const KnownFamily> families) {
   const auto file = GgufFile::open(path);
   const GgufMetadata& metadata = file->metadata();
   InspectedComponent c{.name = metadata.text("general.name", path.filename().string()),
                        .class_name = metadata.text("general.architecture", "")};
   for (const fs::path& part : file->paths()) add_file(part, c);
-  count_tensors(file->list(), c);
+  const auto tensors = file->list();
+  count_tensors(tensors, c);
+  c.recognized = recognize_any(tensors, families);
   for (const auto& [key, value] : metadata.values()) {
     const nlohmann::json json = value_json(metadata, key, value);
     const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -203,7 +205,7 @@ InspectedCheckpoint inspect_gguf(const fs::path& path) {
 
 InspectedCheckpoint inspect_file(const fs::path& file, std::span<const KnownFamily> families, const std::string& variant) {
   if (DdufFile::is_one(file)) return inspect_root(file, families, variant);
-  if (GgufFile::is_one(file)) return inspect_gguf(file);
+  if (GgufFile::is_one(file)) return inspect_gguf(file, families);
   const std::string ending = file.extension().string();
   for (const char* other : {".onnx", ".msgpack", ".h5"})
     if (ending == other)

@@ -7,6 +7,7 @@
 #include "support/files.h"
 #include "support/golden.h"
 #include "weights/gguf/gguf_bytes_test.h"
+#include "weights/gguf/gguf_writer.h"
 #include "weights/safetensors/safetensors.h"
 
 namespace hearth {
@@ -144,6 +145,22 @@ TEST_F(InspectionTest, a_gguf_file) {
             "  files        x.bin (" +
                 std::to_string(bytes.size()) + " B)\n  tokenizer    gpt2 (qwen2), 2 tokens\n  config       block_count 7\n");
   EXPECT_EQ(to_json(tiny)["components"][0]["tokenizer"], "gpt2 (qwen2), 2 tokens");
+}
+
+TEST_F(InspectionTest, a_network_in_a_gguf_file) {
+  GgufValues values;
+  values.text("general.architecture", "t5encoder");
+  std::vector<GgufTensor> tensors;
+  for (const char* name : {"enc.blk.0.attn_q.weight", "enc.blk.0.attn_rel_b.weight", "enc.output_norm.weight"})
+    tensors.push_back({name, DType::f32, {1}});
+  write_gguf(folder / "x.gguf", values, tensors, [](size_t, const WriteBytes& write) {
+    const float one = 1;
+    write(std::as_bytes(std::span(&one, 1)));
+  });
+  const InspectedCheckpoint found = inspect_checkpoint(folder / "x.gguf", {});
+  ASSERT_EQ(found.components.at(0).recognized.size(), 1u);
+  EXPECT_EQ(found.components[0].recognized[0].what, "T5 encoder");
+  EXPECT_NE(to_text(found).find("holds        T5 encoder (gguf tensor names)"), std::string::npos) << to_text(found);
 }
 
 TEST_F(InspectionTest, a_pytorch_checkpoint) {

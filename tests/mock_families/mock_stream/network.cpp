@@ -67,10 +67,9 @@ StreamTransformer::StreamTransformer(const Scope& w, const TransformerConfig& c)
       embed_text(w / "embed_text", c.text_width, c.width),
       embed_time(w / "embed_time", c.width, c.width),
       embed_pooled(w / "embed_pooled", c.pooled_width, c.width),
+      blocks(w / "blocks", c.layers, [c](const Scope& block) { return StreamBlock(block, c); }),
       norm(w / "norm", c.width),
-      out(w / "out", c.width, c.channels) {
-  for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "blocks" / i, c);
-}
+      out(w / "out", c.width, c.channels) {}
 
 Tensor StreamTransformer::operator()(const Tensor& x, float timestep, const Tensor& text, std::span<const int64_t> lengths,
                                      const Tensor& pooled, std::span<const Tensor> references) const {
@@ -91,16 +90,21 @@ Tensor StreamTransformer::operator()(const Tensor& x, float timestep, const Tens
     others.push_back(embed_x(references[i].view({1, count, C}), {.residual = places_of(count, 1000.0f * float(i + 1))}));
   }
   const Tensor given = embed_pooled(pooled, {.residual = time});  // [B, W]
-  std::vector<Tensor> answers;
+  std::vector<Tensor> streams;
   for (int64_t b = 0; b < B; ++b) {
     const Tensor words = embed_text(text.slice(0, b, b + 1).slice(1, 0, lengths[size_t(b)]));
     const Tensor image =
         embed_x(ops::contiguous(x.slice(0, b, b + 1)).view({1, h * w, C}), {.per_image = given.slice(0, b, b + 1), .residual = place});
     std::vector<Tensor> tokens = {words, image};
     tokens.insert(tokens.end(), others.begin(), others.end());
-    Tensor stream = ops::concat(tokens, 1);
-    for (const StreamBlock& block : blocks) stream = block(stream);
-    const int64_t L = words.size(1);
+    streams.push_back(ops::concat(tokens, 1));
+  }
+  for (const StreamBlock& block : blocks)
+    for (Tensor& stream : streams) stream = block(stream);
+  std::vector<Tensor> answers;
+  for (int64_t b = 0; b < B; ++b) {
+    const Tensor& stream = streams[size_t(b)];
+    const int64_t L = lengths[size_t(b)];
     answers.push_back(out(norm(ops::contiguous(stream.slice(1, L, L + h * w)))).view({1, h, w, C}));
   }
   return answers.size() == 1 ? answers[0] : ops::concat(answers, 0);

@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/files/config.h"
 #include "nn/layers.h"
+#include "weights/blocks.h"
 
 namespace hearth::models::mock_stream {
 
@@ -55,7 +55,7 @@ struct StreamTransformer {
 
   TransformerConfig config;
   nn::Linear embed_x, embed_text, embed_time, embed_pooled;
-  std::vector<StreamBlock> blocks;
+  Blocks<StreamBlock> blocks;
   nn::LayerNorm norm;
   nn::Linear out;
 };
