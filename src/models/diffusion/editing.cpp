@@ -61,6 +61,13 @@ int64_t draws_before_noise(const ImageEdit& edit, bool image) {
   return (edit.control ? 1 + int64_t(masked) : 0) + int64_t(image);
 }
 
+sampling::EncodingDraws draws_of(const ImageEdit& edit, bool image) {
+  const bool masked = edit.starts() && !edit.mask.values.empty();
+  sampling::EncodingDraws draws{.before = draws_before_noise(edit, image), .after = masked && !edit.control ? 1 : 0};
+  if (edit.control) draws.of_batch = int64_t(masked);
+  return draws;
+}
+
 double default_strength(const Facts& model, Compat compat, bool masked) {
   const Strengths& s = compat == Compat::diffusers ? model.reference_strengths : model.strengths;
   return masked ? s.mask : s.image;
@@ -81,7 +88,7 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
   if (beside == Beside::control && !edit.control)
     fail<UsageError>("generate: this model is conditioned on a control image, expected --control-image");
   if (beside != Beside::control && edit.control) fail<UsageError>("edit: this model does not support a control image, expected none");
-  if (edit.control && model.codec.draws) p.encodings = {.before = draws_before_noise(edit, false)};
+  if (edit.control && model.codec.draws) p.encodings = draws_of(edit, false);
   if (!edit.starts()) {
     if (masked) fail<UsageError>("edit: a mask without an image, expected --init-image");
     if (edit.strength) fail<UsageError>("edit: a strength of {} without an image, expected --init-image", *edit.strength);
@@ -116,7 +123,7 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
         "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
   if (drawn && model.codec.draws && !edit.latents)
-    p.encodings = {.before = draws_before_noise(edit, needs_latents(beside, p)), .after = masked && !edit.control ? 1 : 0};
+    p.encodings = draws_of(edit, needs_latents(beside, p));
   return p;
 }
 

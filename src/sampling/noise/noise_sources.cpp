@@ -78,14 +78,11 @@ class TorchDraws {
 
  private:
   Tensor take(Backend& device, const Shape& shape) {
-    if (next_ == 0) encodings(device, shape, encodings_.before);
+    const Shape one = of_encoding(shape, generators_);
+    for (int64_t i = 0; next_ == 0 && i < encodings_.before; ++i) draw(device, i == encodings_.of_batch ? shape : one);
     Tensor taken = draw(device, shape);
-    if (next_ == 0) encodings(device, shape, encodings_.after);
+    for (int64_t i = 0; next_ == 0 && i < encodings_.after; ++i) draw(device, one);
     return taken;
-  }
-
-  void encodings(Backend& device, const Shape& shape, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) draw(device, of_encoding(shape, generators_));
   }
 
   Tensor draw(Backend& device, const Shape& shape) {
@@ -116,7 +113,7 @@ Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws e
   Tensor drawn;
   for (int64_t i = 0; i <= number; ++i) {
     if (i == encodings.before && !skips_first) draws(device, shape, position++);
-    drawn = draws(device, one, position++);
+    drawn = draws(device, i == encodings.of_batch ? shape : one, position++);
   }
   return drawn;
 }

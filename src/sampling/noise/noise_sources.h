@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hearth/choices.h"
 #include "sampling/noise/noise.h"
@@ -12,14 +13,16 @@ namespace hearth::sampling {
 using hearth::Rng;  // nv: counter_normals.h
 
 // What a program draws for the posteriors of encoded images from the run's generators, one image per draw: `before` draws ahead of draw 0,
-// and `after` draws behind it. Per-image generators each make these draws; a single generator makes them for one image only.
+// and `after` draws behind it. Per-image generators each make these draws; a single generator makes them for one image only, except number
+// `of_batch` of those ahead, which it makes for the whole batch.
 struct EncodingDraws {
   int64_t before = 0, after = 0;
+  std::optional<int64_t> of_batch = {};
 };
 
 // PyTorch's CPU generator, one draw after the other.
 NoiseDraws torch_draws(uint64_t seed, Generators generators, EncodingDraws encodings = {}, uint64_t apart = 1);
-// The draws for the posteriors, starting with number 0: [B, H, W, C], or [1, H, W, C] from one generator. `shape` is draw 0's;
+// The draws for the posteriors, starting with number 0: [B, H, W, C], or [1, H, W, C] from one generator that draws for one image. `shape` is draw 0's;
 // `skips_first`: draw 0 is not made because it is given.
 Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws encodings, Backend& device, const Shape& shape,
                            int64_t number, bool skips_first, uint64_t apart = 1);

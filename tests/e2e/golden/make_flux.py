@@ -103,6 +103,8 @@ CASES = {
     "control": dict(CONTROL),
     "control_stretched": dict(CONTROL, control_size=[50, 70], guidance=5.0),
     "control_batch": dict(CONTROL, batch=2, seed=80, compat="diffusers"),
+    "control_image_batch": dict(CONTROL, with_image=True, strength=0.6, batch=2, seed=81, compat="diffusers"),
+    "control_paint_batch": dict(CONTROL, with_image=True, with_mask=True, strength=0.6, batch=2, seed=82, compat="diffusers"),
     "control_image": dict(CONTROL, with_image=True, strength=0.6),
     "control_paint": dict(CONTROL, with_image=True, with_mask=True, strength=0.6),
     "kontext": dict(KONTEXT, references=[[64, 48]]),
