@@ -4,16 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "api/assets.h"
 #include "api/places.h"
 #include "api/precision.h"
 #include "backends/plan/plan_backend.h"
 #include "bench/bench.h"
+#include "core/files/json.h"
 #include "core/memory.h"
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/request.h"
+#include "weights/layout/configurations.h"
 #include "weights/seeded.h"
 #include "weights/seeded_file.h"
 
@@ -28,6 +31,24 @@ Tensor seeded_tensor(Backend& device, const std::string& name, const Shape& shap
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
+
+// Writes a diffusers folder without weights: a built-in configuration and the vocabularies that it omits.
+void write_configuration(const std::string& name, const fs::path& folder) {
+  const std::vector<KnownFamily> families = models::image_files(assets_folder());
+  const auto family = std::ranges::find_if(families, [&](const KnownFamily& f) { return fs::is_directory(f.configurations / name); });
+  const fs::path from = family->configurations / name;
+  const auto copy = [&](const fs::path& source, const fs::path& file) {
+    if (!fs::exists(source) || fs::exists(folder / file)) return;
+    fs::create_directories((folder / file).parent_path());
+    fs::copy_file(source, folder / file);
+  };
+  copy(from / "model_index.json", "model_index.json");
+  for (const Component& c : components_of(load_json(from / "model_index.json"), name))
+    for (const std::string& file : text_files(c)) copy(published_file(from, fs::path(c.name) / file, families), fs::path(c.name) / file);
+  for (const Vocabulary& v : family->files->vocabularies)
+    if (!fs::exists(folder / v.component / v.instead))
+      for (const std::string_view file : v.files) copy(assets_folder() / v.folder / file, fs::path(v.component) / file);
+}
 
 // Input channels of a denoiser in addition to the latents.
 int64_t channels_beside(const Facts& facts) {
@@ -95,14 +116,7 @@ void BenchModel::generate() {
   }
   temporary_ = true;
   try {
-    const auto copy = [](const fs::path& from, const fs::path& to) {
-      fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    };
-    for (const KnownFamily& family : models::image_files(assets_folder()))
-      if (fs::is_directory(family.configurations / options_.model)) copy(family.configurations / options_.model, folder_);
-    for (const char* tokenizer : {"tokenizer", "tokenizer_2"})
-      for (const char* file : {"vocab.json", "merges.txt"})
-        if (fs::is_directory(folder_ / tokenizer)) copy(assets_folder() / "clip-vit-l-14" / file, folder_ / tokenizer / file);
+    write_configuration(options_.model, folder_);
     checkpoint_ = models::open_checkpoint(folder_);
     model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     std::vector<std::string> names;
@@ -134,9 +148,10 @@ std::array<int64_t, 2> BenchModel::pixels() const {
 
 std::array<int64_t, 2> BenchModel::latents() const {
   const auto [height, width] = pixels();
-  const int64_t f = model_->facts().codec.factor, H = height / f, W = width / f;
-  if (H < 1 || W < 1 || height % f || width % f) fail<UsageError>("bench: the size is {} × {}, expected multiples of {}", width, height, f);
-  return {H, W};
+  const int64_t unit = model_->facts().side_unit(), f = model_->facts().codec.factor;
+  if (width < unit || height < unit || width % unit || height % unit)
+    fail<UsageError>("bench: the size is {} × {}, expected multiples of {}", width, height, unit);
+  return {height / f, width / f};
 }
 
 std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
@@ -176,5 +191,7 @@ std::vector<std::string> hearth::image_benchmarks() {
   for (const models::Entry& entry : models::entries())
     if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
       names.insert(names.end(), family->benchmarks.begin(), family->benchmarks.end());
+  // The default of the command: small enough for any machine.
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "sd15"; });
   return names;
 }

@@ -48,8 +48,10 @@ void run_bench(std::span<const std::string> arguments) {
             options.keep, "not kept")
       .also("--keep");
   flags.group("Image");
-  flags.integer("-W,--width", "Width in pixels, a multiple of 8; not for ops and clip", options.width, "the model's native size");
-  flags.integer("-H,--height", "Height in pixels, a multiple of 8; not for ops and clip", options.height, "the model's native size");
+  flags.integer("-W,--width", "Width in pixels, a multiple of 8 (of 16 for transformers); not for ops and clip", options.width,
+                "the model's native size");
+  flags.integer("-H,--height", "Height in pixels, a multiple of 8 (of 16 for transformers); not for ops and clip", options.height,
+                "the model's native size");
   flags.group("Options");
   flags
       .integer("-r,--repetitions", "Number of measurements of each part; the median is reported", options.repeats, {.low = 1, .high = 1000})

@@ -38,6 +38,14 @@ std::string config_file_name(const Component& component) {
   return "config.json";
 }
 
+std::vector<std::string> text_files(const Component& component) {
+  std::vector<std::string> files{config_file_name(component)};
+  if (files[0] == "tokenizer_config.json")
+    files.insert(files.end(),
+                 {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model"});
+  return files;
+}
+
 bool has_weights(const Component& component) { return config_file_name(component) == "config.json"; }
 
 }  // namespace hearth

@@ -19,5 +19,7 @@ std::vector<Component> components_of(const nlohmann::json& index, const std::str
 bool has_weights(const Component& component);
 bool is_scheduler(const Component& component);
 std::string config_file_name(const Component& component);  // "config.json"; for those, "scheduler_config.json" and the like
+// All files that are not weights, of which it has some: config_file_name(), for tokenizers also vocabularies.
+std::vector<std::string> text_files(const Component& component);
 
 }  // namespace hearth

@@ -70,7 +70,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
       {{"generate"}, "generate: --prompt is missing; --prompt \"\" generates without one"},
       {{"generate", "-p", "x", "--stpes", "5"}, "--stpes: unknown flag; did you mean --steps? (see hearth generate --help-all)"},
       {{"generate", "-p", "x", "--lora", "y"}, "--lora: unknown flag (see hearth generate --help-all)"},
-      {{"generate", "-p", "x", "--control", "y"}, "--control: unknown flag (see hearth generate --help-all)"},
+      {{"generate", "-p", "x", "--controls", "y"}, "--controls: unknown flag (see hearth generate --help-all)"},
       {{"generate", "-p", "x", "y"}, "'y': unexpected argument (see hearth generate --help)"},
       {{"generate", "-p", "x", "--steps", "0"}, "--steps: 0 is out of range, expected at least 1"},
       {{"generate", "-p", "x", "--steps", "many"}, "--steps: 'many' is not a whole number"},

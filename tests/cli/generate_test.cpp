@@ -117,7 +117,8 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   EXPECT_EQ(shown("--output"), json["images"][0]["file"]);
   EXPECT_TRUE(fs::exists(folder / shown("--output")));
   EXPECT_EQ(shown("--steps"), std::to_string(request["steps"].get<int64_t>()));
-  EXPECT_EQ(std::stod(shown("--cfg-scale")), request["guidance"].get<double>());
+  EXPECT_EQ(shown("--cfg-scale"), "the model's own, usually 7.5");
+  EXPECT_EQ(request["guidance"], 7.5);
   EXPECT_EQ(shown("--guidance-method"), request["guidance_method"]);
   EXPECT_EQ(std::stod(shown("--guidance-rescale")), request["guidance_rescale"].get<double>());
   EXPECT_EQ(request["guidance_interval"], Json());
@@ -410,6 +411,29 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   };
   for (const char* flag : {"--aesthetic-score", "--negative-aesthetic-score"})
     effects[flag] = [&, flag] { return of(refiner, {flag, "1"}) != of_refiner; };
+  const std::string flux = HEARTH_SOURCE_DIR "/tests/e2e/golden/flux_dev", sd3 = HEARTH_SOURCE_DIR "/tests/e2e/golden/sd3";
+  const Pixels of_flux = of(flux, {}), of_sd3 = of(sd3, {});
+  effects["--max-sequence-length"] = [&] { return of(flux, {"--max-sequence-length", "9"}) != of_flux; };
+  effects["--true-cfg-scale"] = [&] { return of(flux, {"--true-cfg-scale", "4", "--negative-prompt", "rain"}) != of_flux; };
+  effects["--transformer"] = [&] { return of(flux, {"--transformer", flux}) == of_flux && generate({"--transformer", flux}).code == 2; };
+  for (const std::string flag : {"--transformer-device", "--image-encoder-device"})
+    effects[flag] = [&, flag] { return of(flux, {flag, "reference"}).width == 32 && generate({flag, "cdua"}).code == 2; };
+  for (const std::string flag : {"--transformer-precision", "--image-encoder-precision"})
+    effects[flag] = [&, flag] { return of(flux, {flag, "f32"}) == of_flux && generate({flag, "fp16"}).code == 2; };
+  effects["--prompt-3"] = [&] { return of(sd3, {"--prompt-3", "a cat"}) != of_sd3; };
+  effects["--negative-prompt-3"] = [&] { return of(sd3, {"--negative-prompt-3", "rain"}) != of_sd3; };
+  effects["--no-t5"] = [&] { return of(sd3, {"--no-t5"}) != of_sd3; };
+  effects["--text-encoder-3"] = [&] {
+    return of(sd3, {"--text-encoder-3", sd3}) == of_sd3 && generate({"--text-encoder-3", sd3}).code == 2;
+  };
+  // The demo model has none of them; e2e shows their effect.
+  for (const auto& [flag, value] : {std::pair("--control-image", "a.png"),
+                                    {"--reference", "a.png"},
+                                    {"--redux", demo.c_str()},
+                                    {"--image-encoder", demo.c_str()},
+                                    {"--redux-scale", "2"},
+                                    {"--redux-pooled-scale", "2"}})
+    effects[flag] = [&, flag = flag, value = value] { return generate({flag, value}).code == 2; };
   effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
   effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {

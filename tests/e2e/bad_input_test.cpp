@@ -62,8 +62,8 @@ TEST(BadCheckpoint, unknown_classes_are_named) {
     expect_parts(complaint(copy.path()), {"UnsupportedError", name});
   }
   CheckpointCopy copy("pndm");
-  set(copy, "model_index.json", "_class_name", "FluxPipeline");
-  expect_parts(complaint(copy.path()), {"UnsupportedError", "'FluxPipeline'", "StableDiffusionPipeline"});
+  set(copy, "model_index.json", "_class_name", "KandinskyPipeline");
+  expect_parts(complaint(copy.path()), {"UnsupportedError", "'KandinskyPipeline'", "StableDiffusionPipeline"});
   CheckpointCopy extra("pndm");
   set(extra, "model_index.json", "controlnet", {"diffusers", "ControlNetModel"});
   fs::create_directory(extra.path() / "controlnet");

@@ -26,7 +26,7 @@ CheckpointCopy::CheckpointCopy(const std::string& checkpoint) : device_(make_bac
 }
 
 fs::path CheckpointCopy::weights(const std::string& component) const {
-  return path() / component / (component == "text_encoder" ? "model.safetensors" : "diffusion_pytorch_model.safetensors");
+  return path() / component / (component.starts_with("text_encoder") ? "model.safetensors" : "diffusion_pytorch_model.safetensors");
 }
 
 void CheckpointCopy::edit_json(const fs::path& file, const std::function<void(nlohmann::json&)>& change) {

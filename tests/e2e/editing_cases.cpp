@@ -38,7 +38,7 @@ Request EditingCases::request_of(const Json& c) const {
     r.edit.control_image = image("control", size[0], size[1]);
   }
   const bool paints = c.at("kind") == "paint" || c.value("with_mask", false);
-  if (!paints && !c.value("with_image", false) && c.at("kind") != "image" && c.at("kind") != "depth") return r;
+  if (!paints && !c.value("with_image", false) && c.at("kind") != "image" && c.at("kind") != "told" && c.at("kind") != "depth") return r;
   r.width.reset(), r.height.reset();
   r.edit.image = image("image", W, H);
   if (paints) r.edit.mask = image("mask", W, H);

@@ -55,7 +55,8 @@ TEST(Report, the_image_has_complete_metadata) {
 TEST(Report, defaults_are_distinguished_from_requests) {
   Model model = Model::open(checkpoint_folder("dpmpp"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);
-  EXPECT_EQ(report.at("request").at("defaults"), (Json{"negative_prompt", "clip_skip", "height", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(report.at("request").at("defaults"),
+            (Json{"negative_prompt", "clip_skip", "height", "guidance", "sampler", "schedule", "seed"}));
   EXPECT_EQ(report.at("request").at("sampler"), "dpmpp_2m");
   EXPECT_EQ(report.at("request").at("schedule"), "karras");  // from scheduler_config.json
   EXPECT_EQ(report.at("request").at("height"), 64);
@@ -297,7 +298,8 @@ TEST(Lists, are_complete) {
     }
     return result;
   };
-  EXPECT_EQ(names(list_models()), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "sd1", "sd2", "sdxl", "sdxl_refiner"}));
+  EXPECT_EQ(names(list_models()),
+            (std::vector<std::string>{"flux1", "llama", "mistral", "qwen2", "qwen3", "sd1", "sd2", "sd3", "sdxl", "sdxl_refiner"}));
   const std::vector<std::string> samplers = names(list_samplers());
   for (const char* name : {"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}) EXPECT_EQ(std::ranges::count(samplers, name), 1);
   const std::vector<std::string> schedules = names(list_schedules());

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -27,9 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr std::array<const char*, 6> tokenizer_files{
-    "vocab.json", "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json"};
 
 OpenOptions open_options(const ConvertRequest& request) {
   OpenOptions options{.config = request.config, .ema = request.ema};
@@ -153,7 +149,7 @@ class Conversion {
       if (c.class_name.find("Tokenizer") == std::string::npos)
         add_text(writer, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
       else
-        for (const char* file : tokenizer_files)
+        for (const std::string& file : text_files(c))
           if (const auto text = checkpoint_.text_file(c.name, file)) add_text(writer, folder + file, *text);
       if (!has_weights(c)) continue;
       auto source = dequantized(checkpoint_.tensors(c.name, request_.variant));

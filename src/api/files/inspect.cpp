@@ -11,6 +11,7 @@
 #include "media/metadata/parameters.h"
 #include "models/checkpoints.h"
 #include "models/registry.h"
+#include "weights/gguf/gguf_folder.h"
 #include "weights/inspection/inspection.h"
 
 namespace hearth {
@@ -109,7 +110,7 @@ bool is_file_of_tensors(const InspectedCheckpoint& found) {
 // Whether the file contains a denoiser, so that it may be a whole checkpoint.
 bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint& found, std::span<const KnownFamily> families) {
   if (!is_file_of_tensors(found)) return false;
-  return denoiser_of(find_sections(open_tensor_file(path)->list(), families, path.string())) != nullptr;
+  return denoiser_of(find_sections(open_tensor_file(gguf_file_of(path))->list(), families, path.string())) != nullptr;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Settings, have_unique_names_and_flags_and_help) {
   }
   const auto shown = [](const char* name) { return row_of(name).setting; };
   EXPECT_EQ(shown("steps").default_text, "50");
-  EXPECT_EQ(shown("guidance").default_text, "7.5");
+  EXPECT_EQ(shown("guidance").default_text, "the model's own, usually 7.5");
   EXPECT_EQ(shown("resize_mode").type, "stretch|crop|fill");
   EXPECT_EQ(shown("resize_mode").default_text, "stretch");
   EXPECT_EQ(shown("compat").choices, (std::vector<std::string>{"diffusers", "comfyui", "a1111"}));
@@ -212,9 +212,9 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "negative_prompt_3",
                                              "prompt_syntax",
                                              "emphasis",
+                                             "max_sequence_length",
                                              "clip_skip",
                                              "clip_skip_2",
-                                             "max_sequence_length",
                                              "no_t5",
                                              "embeddings",
                                              "chunks",
@@ -224,6 +224,7 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "refiner_start",
                                              "steps",
                                              "guidance",
+                                             "true_cfg_scale",
                                              "guidance_method",
                                              "guidance_rescale",
                                              "guidance_interval",

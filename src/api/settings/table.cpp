@@ -114,7 +114,7 @@ std::vector<Row> image_and_step_rows() {
   return {
       row({.name = "width",
            .flags = "-W,--width",
-           .help = "Width in pixels, a multiple of 8",
+           .help = "Width in pixels, a multiple of 8 (of 16 for transformers)",
            .default_text = "the model's native size",
            .group = group::image,
            .minimum = 1,
@@ -126,7 +126,7 @@ std::vector<Row> image_and_step_rows() {
            .a1111_value = [](const Request& r) { return fmt::format("{}x{}", r.width.value_or(0), r.height.value_or(0)); }}),
       row({.name = "height",
            .flags = "-H,--height",
-           .help = "Height in pixels, a multiple of 8",
+           .help = "Height in pixels, a multiple of 8 (of 16 for transformers)",
            .default_text = "the model's native size",
            .group = group::image,
            .minimum = 1,

@@ -122,8 +122,7 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
-  if (drawn && model.codec.draws && !edit.latents)
-    p.encodings = draws_of(edit, needs_latents(beside, p));
+  if (drawn && model.codec.draws && !edit.latents) p.encodings = draws_of(edit, needs_latents(beside, p));
   return p;
 }
 

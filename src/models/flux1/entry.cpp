@@ -9,8 +9,7 @@ namespace hearth::models::flux1 {
 Entry entry() {
   return {
       .name = family_name,
-      .summary =
-          "FLUX.1 dev, schnell, Fill, Canny, Depth and Kontext: text to image, CLIP and T5 text encoders, transformer, AutoencoderKL",
+      .summary = "FLUX.1 dev, schnell, Fill, Canny, Depth, Kontext: text to image, CLIP and T5, transformer, AutoencoderKL",
       .task =
           ImageFamily{
               .pipelines = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline", "FluxFillPipeline", "FluxControlPipeline",

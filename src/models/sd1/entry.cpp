@@ -24,6 +24,7 @@ Entry entry() {
       .summary = "Stable Diffusion 1.x and its fine-tunes: text to image, CLIP text encoder, UNet, AutoencoderKL",
       .task = task_of<family>(files, {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
                                       "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"}),
+      .title = "Stable Diffusion 1",
   };
 }
 

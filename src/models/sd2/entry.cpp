@@ -34,6 +34,7 @@ Entry entry() {
                               {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline",
                                "StableDiffusionInstructPix2PixPipeline", "StableDiffusionDepth2ImgPipeline"},
                               claims),
+      .title = "Stable Diffusion 2",
   };
 }
 

@@ -7,7 +7,7 @@ namespace hearth::models::sd3 {
 Entry entry() {
   return {
       .name = "sd3",
-      .summary = "Stable Diffusion 3 and 3.5: text to image, two CLIP text encoders and T5, a transformer on both streams, AutoencoderKL",
+      .summary = "Stable Diffusion 3 and 3.5: text to image, two CLIP text encoders and T5, transformer, AutoencoderKL",
       .task =
           ImageFamily{
               .pipelines = {"StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline", "StableDiffusion3InpaintPipeline"},

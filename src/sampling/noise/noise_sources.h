@@ -22,8 +22,8 @@ struct EncodingDraws {
 
 // PyTorch's CPU generator, one draw after the other.
 NoiseDraws torch_draws(uint64_t seed, Generators generators, EncodingDraws encodings = {}, uint64_t apart = 1);
-// The draws for the posteriors, starting with number 0: [B, H, W, C], or [1, H, W, C] from one generator that draws for one image. `shape` is draw 0's;
-// `skips_first`: draw 0 is not made because it is given.
+// The draws for the posteriors, starting with number 0: [B, H, W, C], or [1, H, W, C] from one generator that draws for one image. `shape`
+// is draw 0's; `skips_first`: draw 0 is not made because it is given.
 Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws encodings, Backend& device, const Shape& shape,
                            int64_t number, bool skips_first, uint64_t apart = 1);
 // One such generator for single images in sequence: image k of a batch is its draw number first_image + k. (ComfyUI with batch

@@ -36,7 +36,7 @@ class GgufFile : public TensorSource {
   static std::shared_ptr<GgufFile> open(const std::filesystem::path& path);
 
   const GgufMetadata& metadata() const { return shards_.front().header.metadata; }          // its texts are valid while the file lives
-  std::string architecture() const { return metadata().text("general.architecture", ""); }  // "llama"; empty if the file states none
+  std::string architecture() const { return metadata().text("general.architecture", ""); }  // "flux"; empty if the file states none
   std::vector<std::filesystem::path> paths() const;                                         // one, or the split files in order
   uint64_t file_bytes() const;                                                              // of all files
   const std::map<std::string, GgufEntry>& entries(size_t shard) const { return shards_.at(shard).header.tensors; }

@@ -21,7 +21,7 @@ std::vector<Section> find_sections(const TensorList& tensors, std::span<const Kn
 // The denoiser among them, or nullptr.
 const Section* denoiser_of(std::span<const Section> sections);
 
-// The contents of a file, for messages: "UNet, VAE"; "FLUX.1 dev"; "a GGUF model of the architecture 'llama'"; "no network that hearth
+// The contents of a file, for messages: "UNet, VAE"; "FLUX.1 dev"; "a GGUF model of the architecture 'bert'"; "no network that hearth
 // recognizes". `architecture`: gguf_architecture() of the file.
 std::string contents_of(const TensorList& tensors, std::span<const Section> sections, std::span<const KnownFamily> families,
                         const std::string& architecture = {});
