@@ -187,11 +187,18 @@ std::function<void()> BenchModel::decode_run(const Holding& networks, Backend& d
 }  // namespace hearth::api
 
 std::vector<std::string> hearth::image_benchmarks() {
-  std::vector<std::string> names;
-  for (const models::Entry& entry : models::entries())
-    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
-      names.insert(names.end(), family->benchmarks.begin(), family->benchmarks.end());
-  // The default of the command: small enough for any machine.
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "sd15"; });
-  return names;
+  // The family of the demo model comes first: its benchmark is the default of the command.
+  static const std::vector<std::string> all = [] {
+    std::string_view first;
+    try {
+      first = models::find_family(models::open_checkpoint(api::demo_model_folder())).name;
+    } catch (const Error&) {}  // without assets, the order is that of the families
+    std::vector<std::string> names;
+    for (const bool of_first : {true, false})
+      for (const models::Entry& entry : models::entries())
+        if (const auto* family = std::get_if<models::ImageFamily>(&entry.task); family && (entry.name == first) == of_first)
+          names.insert(names.end(), family->benchmarks.begin(), family->benchmarks.end());
+    return names;
+  }();
+  return all;
 }

@@ -150,7 +150,8 @@ TEST(SingleFile, components_may_come_from_any_layout) {
   EXPECT_EQ(complaint_of([&] {
               Model::open(checkpoint_folder("pndm"), {.components = {{"text", {}}}});
             }),
-            "UsageError: open: unknown component 'text', expected one of unet, vae, text_encoder, text_encoder_2");
+            "UsageError: open: unknown component 'text', expected one of transformer, vae, text_encoder, text_encoder_2, "
+            "image_encoder, image_embedder, unet, text_encoder_3");
 }
 
 TEST(SingleFile, ema_weights) {
