@@ -113,10 +113,23 @@ struct List : Observer {
     ++(known == cases.end() ? cases.emplace_back(std::move(c)) : *known).calls[work];
   }
 
+  double flop_of(const std::string& of) const {
+    double flop = 0;
+    for (const Case& c : cases)
+      if (const auto n = c.calls.find(of); n != c.calls.end()) flop += double(n->second) * c.flop;
+    return flop;
+  }
+  void forget(const std::string& of) {
+    for (Case& c : cases) c.calls.erase(of);
+    std::erase_if(cases, [](const Case& c) { return c.calls.empty(); });
+  }
+
   std::string work;
   const std::map<std::string, Shape>* weights = nullptr;
   std::vector<Case> cases;
 };
+
+constexpr double most_flop = 2e13;  // of a step: the ops of larger models would take minutes
 
 std::vector<Case> list_cases() {
   using models::diffusion::Role;
@@ -136,6 +149,7 @@ std::vector<Case> list_cases() {
     model.denoise(networks.loaded(), Tensor::empty(*plan, {2, h, w, C}), 500, {.given = given});
     list.work = name + " decode", list.weights = &networks.weights(Role::codec);
     model.codec(networks.loaded()).decode(Tensor::empty(*plan, {1, h, w, C}));
+    if (list.flop_of(name + " step") > most_flop) list.forget(name + " step"), list.forget(name + " decode");
   }
   return std::move(list.cases);
 }

@@ -189,8 +189,9 @@ BACKEND_TEST(Blocks, memory_is_that_of_the_dry_twin) {
       MemoryLedger ledger;
       const auto twin = device.dry_twin(ledger);
       const int64_t planned = peak(*twin, file, types, part), measured = peak(device, file, types, part);
-      if (device.name() != "cpu") continue;  // the others do not count what they hold
-      EXPECT_EQ(measured, planned) << part;
+      if (device.name() != "cpu") continue;                // the others do not count what they hold
+      if (part < 1) EXPECT_LE(measured, planned) << part;  // less if the next block comes after the last one was released
+      else EXPECT_EQ(measured, planned) << part;
       EXPECT_TRUE(part == 0 || planned > last + width * width) << part << ": " << planned << " after " << last;
       last = planned;
     }
