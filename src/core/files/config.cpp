@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,10 +18,16 @@ using Json = nlohmann::json;
 
 struct Config::Data {
   Json json;
+  std::mutex mutex;  // of the members below: concurrent runs read the same scheduler config
   std::set<std::string, std::less<>> seen;
   Json taken = Json::object();                     // the values that were read
   std::set<std::string, std::less<>> at_defaults;  // their keys, if the value is the reader's default
   std::set<std::string, std::less<>> defaults;     // the same keys of `json`, in a completed config
+
+  void note(std::string_view key) {
+    const std::lock_guard lock(mutex);
+    seen.emplace(key);
+  }
 };
 
 namespace {
@@ -80,7 +87,7 @@ Config Config::parse(std::string_view text, std::string where) {
 Config Config::load(const std::filesystem::path& file) { return parse(read_file(file, int64_t(1) << 28), file.string()); }
 
 bool Config::has(std::string_view key) const {
-  data_->seen.emplace(key);
+  data_->note(key);
   return find(data_->json, key) != nullptr;
 }
 
@@ -91,7 +98,7 @@ std::vector<std::string> Config::keys() const {
 }
 
 std::string Config::dump(std::string_view key) const {
-  data_->seen.emplace(key);
+  data_->note(key);
   const auto it = data_->json.find(key);
   return it == data_->json.end() ? "null" : written(*it);
 }
@@ -133,11 +140,13 @@ std::optional<std::string> as_text(const Json& v) { return v.is_string() ? std::
 }  // namespace
 
 void Config::seen(std::string_view key) const {
+  const std::lock_guard lock(data_->mutex);
   data_->seen.emplace(key);
   data_->taken.erase(std::string(key));
 }
 
 template <class T> T Config::take(std::string_view key, T value, const std::optional<T>& otherwise) const {
+  const std::lock_guard lock(data_->mutex);
   data_->seen.emplace(key);
   data_->taken[std::string(key)] = value;
   if (otherwise && *otherwise == value) data_->at_defaults.emplace(key);
@@ -171,7 +180,7 @@ std::vector<std::string> Config::texts(std::string_view key, std::optional<std::
 }
 
 std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t levels, std::optional<int64_t> otherwise) const {
-  data_->seen.emplace(key);
+  data_->note(key);
   const Json* value = find(data_->json, key);
   if (!value || !value->is_array()) return std::vector<int64_t>(levels, integer(key, otherwise));
   const std::vector<int64_t> list = integers(key);
@@ -181,7 +190,7 @@ std::vector<int64_t> Config::integer_per_level(std::string_view key, size_t leve
 }
 
 std::vector<bool> Config::boolean_per_level(std::string_view key, size_t levels, std::optional<bool> otherwise) const {
-  data_->seen.emplace(key);
+  data_->note(key);
   const Json* value = find(data_->json, key);
   if (!value || !value->is_array()) return std::vector<bool>(levels, boolean(key, otherwise));
   const auto list = list_of<bool>(*value, as_boolean);
@@ -192,7 +201,7 @@ std::vector<bool> Config::boolean_per_level(std::string_view key, size_t levels,
 }
 
 Config Config::object(std::string_view key) const {
-  data_->seen.emplace(key);
+  data_->note(key);
   const Json* value = find(data_->json, key);
   if (!value) fail<WeightError>("{}: '{}' is missing, expected an object", where_, key);
   if (!value->is_object()) wrong_type(where_, key, *value, "an object");
@@ -234,17 +243,21 @@ void Config::no_effect(std::initializer_list<std::string_view> keys) const {
 void Config::no_effect_where_off() const {
   for (const auto& [key, value] : data_->json.items()) {
     const bool empty = value.is_string() ? value.get_ref<const std::string&>().empty() : value.is_structured() && value.empty();
-    if (empty || value == false || (value.is_number() && value == 0)) data_->seen.emplace(key);
+    if (empty || value == false || (value.is_number() && value == 0)) data_->note(key);
   }
 }
 
-bool Config::was_read(std::string_view key) const { return data_->seen.contains(key); }
+bool Config::was_read(std::string_view key) const {
+  const std::lock_guard lock(data_->mutex);
+  return data_->seen.contains(key);
+}
 
 Config Config::copy() const {
   Config other;
   other.where_ = where_;
   other.data_ = std::make_shared<Data>();
   other.data_->json = data_->json;
+  const std::lock_guard lock(data_->mutex);
   other.data_->seen = data_->seen;
   return other;
 }
@@ -253,12 +266,14 @@ Config Config::taken() const {
   Config all;
   all.where_ = where_;
   all.data_ = std::make_shared<Data>();
+  const std::lock_guard lock(data_->mutex);
   all.data_->json = data_->taken;
   all.data_->defaults = data_->at_defaults;
   return all;
 }
 
 void Config::means(std::string_view key, std::string_view json) const {
+  const std::lock_guard lock(data_->mutex);
   data_->seen.emplace(key);
   data_->taken[std::string(key)] = Json::parse(json);
   data_->at_defaults.erase(std::string(key));
