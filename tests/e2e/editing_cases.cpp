@@ -37,6 +37,9 @@ Request EditingCases::request_of(const Json& c) const {
     const Json size = c.value("control_size", Json::array({W, H}));
     r.edit.control_image = image("control", size[0], size[1]);
   }
+  const Json references = c.value("references", Json::array());
+  for (size_t i = 0; i < references.size(); ++i)
+    r.references.push_back({.image = image(fmt::format("reference{}", i), references[i][0], references[i][1]), .name = ""});
   const bool paints = c.at("kind") == "paint" || c.value("with_mask", false);
   if (!paints && !c.value("with_image", false) && c.at("kind") != "image" && c.at("kind") != "told" && c.at("kind") != "depth") return r;
   r.width.reset(), r.height.reset();

@@ -6,6 +6,7 @@
 #include "models/clip/towers.h"
 #include "models/flux1/options.h"
 #include "models/request.h"
+#include "models/slots.h"
 #include "text/prompt/prompt.h"
 
 namespace hearth::models::flux1 {
@@ -32,11 +33,13 @@ int64_t default_length(const FluxConfig& config, const Request& request, PromptK
 
 Prompts::Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, PromptKind kind, bool use_negative,
                  ResolvedImage& resolved)
-    : config_(config), encoders_(encoders) {
+    : config_(config), encoders_(encoders), kind_(kind) {
   const Request& r = task.request;
+  const auto has_text = [&r](PromptRole role) { return !clip::text_of(r, role, 0).empty() || !clip::text_of(r, role, 1).empty(); };
+  zeros_ = kind == PromptKind::with_images && !has_text(PromptRole::positive);
   if (!r.embeddings.empty()) fail<UnsupportedError>("generate: {} does not support embeddings", family_name);
-  const int64_t length = option_of<int64_t>(r.options, max_sequence_length.name).value_or(default_length(config, r, kind));
-  resolved.options[std::string(max_sequence_length.name)] = length;
+  length_ = option_of<int64_t>(r.options, max_sequence_length.name).value_or(default_length(config, r, kind));
+  resolved.options[std::string(max_sequence_length.name)] = length_;
   const text::PromptReading reading{.syntax = syntax_of(r), .emphasis = emphasis_of(r), .steps = r.steps, .before = task.steps_before};
   const text::ClipTokenizer tokenizer = text::tokenizer_for(reading.syntax, config.clip_tokenizer);
   const auto read = [&](PromptRole role) {
@@ -46,26 +49,34 @@ Prompts::Prompts(const FluxConfig& config, const Encoders& encoders, const Image
     for (const std::string& warning : prompt.warnings) clip::add_warning(warning, resolved);
     // Weights do not reach the pooled text. The text of T5 is resolved alike, by whatever tokenizer.
     const text::Prompt of_t5 = text::read_prompt(clip::text_of(r, role, 1), role, reading, tokenizer, {});
-    rows_.push_back(t5::read_row(only_text(of_t5).text, role, {.syntax = reading.syntax, .emphasis = reading.emphasis, .length = length},
+    rows_.push_back(t5::read_row(only_text(of_t5).text, role, {.syntax = reading.syntax, .emphasis = reading.emphasis, .length = length_},
                                  config.t5_tokenizer));
     if (!rows_.back().warning.empty()) clip::add_warning(rows_.back().warning, resolved);
   };
-  read(PromptRole::positive);
+  if (!zeros_) read(PromptRole::positive);
   if (use_negative) read(PromptRole::negative);
-  else if (!clip::text_of(r, PromptRole::negative, 0).empty() || !clip::text_of(r, PromptRole::negative, 1).empty())
+  else if (has_text(PromptRole::negative))
     clip::add_warning("the negative prompt is ignored: it requires a true CFG scale above 1", resolved);
 }
 
+std::vector<std::string> Prompts::unused() const {
+  if (kind_ == PromptKind::text) return {std::string(slots::image_encoder.name), std::string(slots::image_embedder.name)};
+  return rows_.empty() ? std::vector<std::string>{"text_encoder", "text_encoder_2"} : std::vector<std::string>();
+}
+
 std::vector<diffusion::EncodedPrompt> Prompts::encode(const diffusion::Loaded& networks, Backend& host) const {
+  std::vector<diffusion::EncodedPrompt> prompts;
+  const auto add = [&](const Tensor& states, const Tensor& pooled) {
+    diffusion::Conditioning given;
+    given.tensors[std::string(text_states)] = states;
+    given.tensors[std::string(pooled_text)] = pooled;
+    prompts.push_back({.conditions = {{.entries = {{.given = std::move(given)}}}}});
+  };
+  if (zeros_) add(Tensor::zeros(host, {1, length_, config_.t5.width}), Tensor::zeros(host, {1, config_.clip.width}));
+  if (rows_.empty()) return prompts;
   const Tensor pooled = networks[encoders_.clip](clip_ids_).pooled.to(host);
   const std::vector<Tensor> states = t5::encode_rows(networks[encoders_.t5], rows_, config_.t5_tokenizer);
-  std::vector<diffusion::EncodedPrompt> prompts;
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    diffusion::Conditioning given;
-    given.tensors[std::string(text_states)] = states[i].to(host);
-    given.tensors[std::string(pooled_text)] = pooled.slice(0, int64_t(i), int64_t(i) + 1);
-    prompts.push_back({.conditions = {{.entries = {{.given = std::move(given)}}}}});
-  }
+  for (size_t i = 0; i < rows_.size(); ++i) add(states[i].to(host), pooled.slice(0, int64_t(i), int64_t(i) + 1));
   return prompts;
 }
 

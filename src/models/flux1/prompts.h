@@ -17,7 +17,10 @@ struct Encoders {
   diffusion::Slot<parts::T5EncoderModel> t5;
 };
 
-enum class PromptKind { text, with_images /* Redux: the reference reads 512 tokens of any model's prompt */ };
+enum class PromptKind {
+  text,
+  with_images  // of Redux: without a text its rows and the pooled text are zeros, with one T5 reads 512 tokens, whatever the model
+};
 
 // Tokens that T5 reads in the syntax of a prompt if the request does not say how many: a number of them, in ComfyUI at least as many.
 int64_t default_length(const FluxConfig& config, const Request& request, PromptKind kind);
@@ -29,13 +32,17 @@ class Prompts final : public diffusion::ReadPrompts {
   Prompts(const FluxConfig& config, const Encoders& encoders, const ImageTask& task, PromptKind kind, bool use_negative,
           ResolvedImage& resolved);
 
-  bool has_negative() const override { return rows_.size() > 1; }
+  bool has_negative() const override { return rows_.size() > (zeros_ ? 0 : 1); }
+  std::vector<std::string> unused() const override;
   std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& host) const override;
 
  private:
   const FluxConfig& config_;
   Encoders encoders_;
-  std::vector<std::vector<int32_t>> clip_ids_;  // of each prompt
+  PromptKind kind_;
+  bool zeros_;                                  // the prompt is
+  int64_t length_ = 0;                          // max_sequence_length
+  std::vector<std::vector<int32_t>> clip_ids_;  // of each prompt that is not zeros
   std::vector<t5::Row> rows_;                   // the same
 };
 

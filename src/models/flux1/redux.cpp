@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/text/values.h"
-#include "models/clip/towers.h"
 #include "models/flux1/prompts.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
@@ -35,10 +34,7 @@ ReduxScales redux_scales(const OptionValues& given, size_t images) {
 
 diffusion::EncodedPrompt with_image_prompt(const image_prompt::Redux& redux, const diffusion::Loaded& networks, const ImageTask& task,
                                            diffusion::EncodedPrompt prompt, Backend& host) {
-  const Request& r = task.request;
-  const ReduxScales scales = redux_scales(r.options, task.references.size());
-  const auto text_of = [&r](size_t encoder) { return clip::text_of(r, text::PromptRole::positive, encoder); };
-  if (text_of(0).empty() && text_of(1).empty()) prompt = diffusion::zeros_like(prompt);
+  const ReduxScales scales = redux_scales(task.request.options, task.references.size());
   diffusion::Conditioning& given = prompt.conditions[0].entries[0].given;
   Tensor &text = given.tensors[std::string(text_states)], &pooled = given.tensors[std::string(pooled_text)];
   std::vector<Tensor> images;

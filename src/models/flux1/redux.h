@@ -3,7 +3,7 @@
 //   text   [1, L, C] of T5   → Σ scaleᵢ · [text, rowsᵢ]   [1, L + T, C]: each reference image's rows follow the prompt's states
 //   pooled [1, C'] of CLIP   → Σ pooled_scaleᵢ · pooled
 //
-// Without a prompt both are zeros, as in the reference's pipeline without text encoders.
+// Without a prompt both are zeros (Prompts), as in the reference's pipeline without text encoders, and no text encoder is loaded.
 #pragma once
 
 #include "models/diffusion/latent_model.h"

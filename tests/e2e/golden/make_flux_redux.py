@@ -39,7 +39,7 @@ CASES = {
     "two_prompts": dict(PLAIN, prompt_2="a sailing boat at night", references=[[31, 17]]),
     "true_cfg": dict(PLAIN, references=[[40, 56]], negative="snow, night", true_cfg=2.5),
     "batch": dict(PLAIN, references=[[31, 17]], batch=2, seed=30, compat="diffusers"),
-    "image": dict(PLAIN, references=[[40, 56]], with_image=True, strength=0.7),
+    "image": dict(PLAIN, references=[[40, 56]], with_image=True, strength=0.6),
 }
 
 
