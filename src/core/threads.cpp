@@ -19,6 +19,7 @@ namespace hearth {
 namespace {
 
 thread_local bool inside_piece = false;
+thread_local ThreadPool* in_place_of_all = nullptr;
 
 constexpr int spin_rounds = 2000;  // about 20–50 µs of pauses before a thread goes to sleep
 
@@ -153,8 +154,8 @@ void ThreadPool::pin() {
   }
 }
 
-ThreadPool::Alone::Alone() : outer_(std::exchange(inside_piece, true)) {}
-ThreadPool::Alone::~Alone() { inside_piece = outer_; }
+ThreadPool::Scope::Scope(ThreadPool& pool) : outer_(std::exchange(in_place_of_all, &pool)) {}
+ThreadPool::Scope::~Scope() { in_place_of_all = outer_; }
 
 bool ThreadPool::pinned() const { return state_->before_pin.has_value(); }
 int ThreadPool::size() const { return state_->threads; }
@@ -163,6 +164,7 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t)>& piece) {
   if (count <= 0) return;
   State& s = *state_;
   if (s.idle) return;
+  if (in_place_of_all && in_place_of_all != this && !inside_piece) return in_place_of_all->run(count, piece);
   if (inside_piece || s.workers.empty() || count == 1) {
     FlushSubnormals flush;
     for (int64_t i = 0; i < count; ++i) piece(i);

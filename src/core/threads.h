@@ -30,16 +30,16 @@ class ThreadPool {
   // Thread-safe: callers take turns, but a single piece, or a call on a pool of one thread, runs immediately on its caller.
   void run(int64_t count, const std::function<void(int64_t piece)>& piece);
 
-  // While it lives, run() uses no workers for the calling thread: for a thread that works alongside those of the pool.
-  class Alone {
+  // While it lives, run() of any pool uses this pool's threads if the calling thread calls it: for work alongside that of other pools.
+  class Scope {
    public:
-    Alone();
-    ~Alone();
-    Alone(const Alone&) = delete;
-    Alone& operator=(const Alone&) = delete;
+    explicit Scope(ThreadPool& pool);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
 
    private:
-    bool outer_;
+    ThreadPool* outer_;
   };
 
   // Splits [0, n) into ranges of `grain` elements (the last may be shorter): f(begin, end).

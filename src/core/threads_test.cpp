@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -55,6 +57,34 @@ TEST(Threads, a_piece_may_use_the_pool) {
   std::atomic<int> ran = 0;
   pool.run(10, [&](int64_t) { pool.run(10, [&](int64_t) { ++ran; }); });
   EXPECT_EQ(ran, 100);
+}
+
+TEST(Threads, a_scope_selects_other_threads_for_its_caller) {
+  ThreadPool pool(2), other(3);
+  const auto run_by = [&](ThreadPool& called) {
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    called.run(200, [&](int64_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    ids.erase(std::this_thread::get_id());
+    return ids;
+  };
+  const auto of_pool = run_by(pool), of_other = run_by(other);
+  {
+    const ThreadPool::Scope with(other);
+    const auto ids = run_by(pool);
+    EXPECT_TRUE(std::includes(of_other.begin(), of_other.end(), ids.begin(), ids.end()));
+    std::thread elsewhere([&] {
+      const auto own = run_by(pool);
+      EXPECT_TRUE(std::includes(of_pool.begin(), of_pool.end(), own.begin(), own.end()));
+    });
+    elsewhere.join();
+  }
+  const auto again = run_by(pool);
+  EXPECT_TRUE(std::includes(of_pool.begin(), of_pool.end(), again.begin(), again.end()));
 }
 
 TEST(Threads, works_after_sleeping_and_from_several_callers) {

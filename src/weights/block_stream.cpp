@@ -74,7 +74,6 @@ std::shared_ptr<const void> BlockStream::load(Entry& entry) {
   const auto start = Clock::now();
   Place& place = empty_place();
   const RegionScope in_region(place.region.get());
-  const ThreadPool::Alone alone;
   Weights weights = weights_.again();
   std::shared_ptr<const void> block = entry.build(entry.scope.in(weights));
   weights.finish();
@@ -109,6 +108,8 @@ void BlockStream::want(size_t index) {
   if (!worker_.joinable() && device_.computes())
     worker_ = std::thread([this] {
       const CancelScope canceled_by(stop_);
+      ThreadPool pool(loading_threads(device_.threads().size()));
+      const ThreadPool::Scope with(pool);
       work();
     });
   changed_.notify_all();
@@ -184,6 +185,9 @@ void BlockStream::work() {
     changed_.notify_all();
   }
 }
+
+// Packing takes a few percent of the time that products with the weights take.
+int BlockStream::loading_threads(int of_device) { return std::clamp(of_device / 8, 1, 8); }
 
 void BlockStream::finish_work() {
   if (&device_.host() != &device_) device_.finish();

@@ -1,4 +1,4 @@
-// The blocks of a component that do not all stay in memory. A thread of the stream's own loads the next of them while a loop computes with
+// The blocks of a component that do not all stay in memory. Threads of the stream's own load the next of them while a loop computes with
 // the current one, so at most two are in memory for each loop.
 //
 // Which blocks stay is spread evenly over the network, so that there is as much time as possible to load each of the others. They are
@@ -71,6 +71,8 @@ class BlockStream {
    private:
     BlockStream& stream_;
   };
+
+  static int loading_threads(int of_device);  // how many threads load for a device with so many
 
   bool incomplete() const;  // not every block has been loaded, so the packed-weight cache is still to be written
 

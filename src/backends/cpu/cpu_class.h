@@ -118,6 +118,8 @@ class CpuBackend final : public Backend {
   std::shared_ptr<const PreparedWeight> prepare_grouped(const Tensor& w, WeightKind kind, const WeightForm& form);
   std::shared_ptr<const PreparedWeight> prepare_transposed(const Tensor& w, const WeightForm& form);
   void attention_bf16(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
+  template <class T>
+  void pack_rows(const Tensor& w, PackedWeight& packed, void (*transpose)(const T*, int64_t, int64_t, int64_t, T*, int64_t));
   std::shared_ptr<const PreparedWeight> prepare_bf16(const Tensor& w, WeightKind kind);
   void round_to_bf16(const Tensor& x, int64_t begin, int64_t n, uint16_t* to);  // elements begin … begin + n of a dense tensor
   Tensor rounded_to_bf16(const Tensor& x);                                      // f32, each value rounded to bf16

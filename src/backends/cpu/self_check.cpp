@@ -304,6 +304,15 @@ void check_pointwise(const Kernels& kernel) {
   for (int64_t i = 0; i < n; ++i) expect("to bf16", half[size_t(i)], f32_to_bf16(x[size_t(i)]), 0);
   kernel.widen_bf16(half.data(), n, y.data());
   check("from bf16", [&](int64_t i) { return x[size_t(i)]; });
+  std::array<uint32_t, 64> words, turned;
+  std::array<uint16_t, 64> halves, turned_halves;
+  for (uint32_t i = 0; i < 64; ++i) words[i] = i, halves[i] = uint16_t(i);
+  kernel.transpose_32(words.data(), 8, 8, 8, turned.data(), 8);
+  kernel.transpose_16(halves.data(), 8, 8, 8, turned_halves.data(), 8);
+  for (size_t i = 0; i < 64; ++i) {
+    expect("transpose_32", float(turned[i % 8 * 8 + i / 8]), float(i));
+    expect("transpose_16", float(turned_halves[i % 8 * 8 + i / 8]), float(i));
+  }
   kernel.transpose(x.data(), n / 3, 3, n / 3, 2, t.data(), 3);
   for (int64_t r = 0; r < 3; ++r)
     for (int64_t c = 0; c < n / 3; ++c) expect("transpose", t[size_t(c * 3 + r)], 2 * x[size_t(r * (n / 3) + c)]);

@@ -142,7 +142,8 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   const int64_t others = std::max<int64_t>(0, now.now - networks.bytes_loaded());
   const int64_t program = std::max<int64_t>(0, process_resident_bytes() - MappedFile::resident_bytes() - (now.now - now.mapped));
   const int64_t scratch = networks.most_thread_scratch();
-  const int64_t of_loading = plan.resident.empty() ? 0 : scratch / host.threads().size();  // one more thread
+  const int threads = host.threads().size();
+  const int64_t of_loading = plan.resident.empty() ? 0 : scratch / threads * BlockStream::loading_threads(threads);
   constexpr int64_t files = 24 << 20;
   plan.process = program + others + std::max(loading, ledger.use().peak) + scratch + of_loading + files +
                  8 * passes.back().batch * passes.back().width * passes.back().height;

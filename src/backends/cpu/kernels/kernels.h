@@ -174,6 +174,9 @@ struct Kernels {
   void (*round_bf16)(const float* x, int64_t n, uint16_t* y);  // for factors of a product: the same, but subnormals may become zero
   // y[c][r] = factor · x[r][c]
   void (*transpose)(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* y, int64_t y_stride);
+  // y[c][r] = x[r][c], bit by bit, of elements of 16 or 32 bits
+  void (*transpose_16)(const uint16_t* x, int64_t x_stride, int64_t rows, int64_t columns, uint16_t* y, int64_t y_stride);
+  void (*transpose_32)(const uint32_t* x, int64_t x_stride, int64_t rows, int64_t columns, uint32_t* y, int64_t y_stride);
   // The first 2·half values of x rotated: (a·cos − b·sin, b·cos + a·sin) for pairs that are `half` apart, or neighbors.
   void (*turn_halves)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
   void (*turn_neighbors)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);

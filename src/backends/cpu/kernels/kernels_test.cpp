@@ -212,6 +212,23 @@ TEST_P(KernelsTest, conversions_of_any_length_at_any_byte) {
   }
 }
 
+TEST_P(KernelsTest, transposes_of_bits_keep_them) {
+  const auto check = [&]<class T>(void (*transpose)(const T*, int64_t, int64_t, int64_t, T*, int64_t)) {
+    for (int64_t rows = 1; rows <= 33; rows += rows < 18 ? 1 : 15)
+      for (int64_t columns = 1; columns <= 35; columns += columns < 18 ? 1 : 16) {
+        const int64_t x_stride = columns + 3, y_stride = rows + 5;
+        std::vector<T> x(size_t(rows * x_stride)), y(size_t(columns * y_stride), T(0x5a5a));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = T((i + 1) * 2654435761u);  // any bits: NaN, subnormal numbers
+        transpose(x.data(), x_stride, rows, columns, y.data(), y_stride);
+        for (int64_t c = 0; c < columns; ++c)
+          for (int64_t r = 0; r < y_stride; ++r)
+            ASSERT_EQ(y[size_t(c * y_stride + r)], r < rows ? x[size_t(r * x_stride + c)] : T(0x5a5a)) << rows << "×" << columns;
+      }
+  };
+  check(kernel->transpose_16);
+  check(kernel->transpose_32);
+}
+
 TEST_P(KernelsTest, transpose_of_every_small_size) {
   for (int64_t rows = 1; rows <= 19; ++rows)
     for (int64_t columns = 1; columns <= 19; ++columns) {

@@ -122,6 +122,54 @@ void transpose(const float* x, int64_t x_stride, int64_t rows, int64_t columns, 
   plain(whole_rows, rows, 0, columns);
 }
 
+HEARTH_INLINE void transpose_8x8(const uint32_t* x, int64_t x_stride, uint32_t* y, int64_t y_stride) {
+  __m256i r[8], s[8];
+  unroll<8>([&](auto i) { r[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i * x_stride)); });
+  unroll<4>([&](auto i) {
+    s[2 * i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+    s[2 * i + 1] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+  });
+  unroll<4>([&](auto i) {
+    constexpr int from = i / 2 * 4 + i % 2, to = i / 2 * 4 + i % 2 * 2;
+    r[to] = _mm256_unpacklo_epi64(s[from], s[from + 2]);
+    r[to + 1] = _mm256_unpackhi_epi64(s[from], s[from + 2]);
+  });
+  unroll<4>([&](auto i) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i * y_stride), _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + (i + 4) * y_stride), _mm256_permute2x128_si256(r[i], r[i + 4], 0x31));
+  });
+}
+
+HEARTH_INLINE void transpose_8x8(const uint16_t* x, int64_t x_stride, uint16_t* y, int64_t y_stride) {
+  __m128i r[8], s[8];
+  unroll<8>([&](auto i) { r[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i * x_stride)); });
+  unroll<4>([&](auto i) {  // pairs of rows
+    s[2 * i] = _mm_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+    s[2 * i + 1] = _mm_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+  });
+  unroll<4>([&](auto i) {  // four rows, two columns in each
+    constexpr int from = i / 2 * 4 + i % 2, to = i / 2 * 4 + i % 2 * 2;
+    r[to] = _mm_unpacklo_epi32(s[from], s[from + 2]);
+    r[to + 1] = _mm_unpackhi_epi32(s[from], s[from + 2]);
+  });
+  unroll<4>([&](auto i) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + 2 * i * y_stride), _mm_unpacklo_epi64(r[i], r[i + 4]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + (2 * i + 1) * y_stride), _mm_unpackhi_epi64(r[i], r[i + 4]));
+  });
+}
+
+template <class T> void transpose_bits(const T* x, int64_t x_stride, int64_t rows, int64_t columns, T* y, int64_t y_stride) {
+  const auto plain = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
+    for (int64_t c = c0; c < c1; ++c)
+      for (int64_t r = r0; r < r1; ++r) y[c * y_stride + r] = x[r * x_stride + c];
+  };
+  const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
+  for (int64_t c = 0; c < whole_columns; c += 8)
+    for (int64_t r = 0; r < whole_rows; r += 8) transpose_8x8(x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
+  plain(0, whole_rows, whole_columns, columns);
+  plain(whole_rows, rows, 0, columns);
+}
+
 // Products are rounded before they are added, as everywhere except in sums.
 void turn_halves(const float* x, const float* cosine, const float* sine, int64_t half, float* y) {
   for_lanes(half, [&](int64_t i, int64_t left) {

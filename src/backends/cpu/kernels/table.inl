@@ -50,6 +50,8 @@ constexpr Kernels table_named(const char* name) {
           .narrow_bf16 = narrow_bf16,
           .round_bf16 = round_bf16,
           .transpose = transpose,
+          .transpose_16 = transpose_bits<uint16_t>,
+          .transpose_32 = transpose_bits<uint32_t>,
           .turn_halves = turn_halves,
           .turn_neighbors = turn_neighbors,
           .encode_q8_0 = encode_q8_0,

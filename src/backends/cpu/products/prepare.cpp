@@ -16,6 +16,28 @@ PackedWeight::PackedWeight(int64_t rows, int64_t depth, const Kernels& kernels, 
   bytes = std::max<size_t>(64, (size_t(stored * k) * size_of(dtype) + 63) / 64 * 64);
 }
 
+// A linear weight in its own dtype. T: elements of that size.
+template <class T>
+void CpuBackend::pack_rows(const Tensor& w, PackedWeight& packed, void (*transpose)(const T*, int64_t, int64_t, int64_t, T*, int64_t)) {
+  constexpr int64_t slab = 512, stride = slab + 64 / sizeof(T);  // of k; rows of a power of two would fall into the same cache sets
+  const int64_t K = packed.k;
+  pool_.run(packed.panels(), [&](int64_t p) {
+    const int64_t columns = packed.columns_of(p), width = packed.width_of(p);
+    auto* const rows = reinterpret_cast<T*>(thread_scratch(size_t(stride * packed.panel)));
+    auto* const target = reinterpret_cast<T*>(packed.data.get()) + p * packed.panel * K;
+    if (columns < (packed.gated ? packed.step() : width)) std::memset(target, 0, size_t(width * K) * sizeof(T));
+    for (int64_t k0 = 0; k0 < K; k0 += slab) {
+      const int64_t count = std::min(slab, K - k0);
+      for (int64_t half = 0; half < (packed.gated ? 2 : 1); ++half) {  // values, then gates
+        for (int64_t r = 0; r < columns; ++r)
+          std::memcpy(rows + r * stride, w.raw() + size_t((half * packed.outputs() + packed.column(p) + r) * K + k0) * sizeof(T),
+                      size_t(count) * sizeof(T));
+        transpose(rows, stride, columns, count, target + k0 * width + half * packed.step(), width);
+      }
+    }
+  });
+}
+
 // A convolution's summation index is (taps, c), with c innermost as in the activations. Checkpoints have (c, taps).
 std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, WeightKind kind, const WeightForm& form) {
   const DType hold = form.hold;
@@ -40,6 +62,11 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
   const int64_t taps = taps_of(w.shape()), C = K / taps;
   auto packed = std::make_shared<PackedWeight>(N, K, kernels_, hold, kind == WeightKind::glu);
   packed->data = memory_->allocate(packed->bytes);
+  if (taps == 1 && w.dtype() == hold) {
+    if (size_of(hold) == 2) pack_rows<uint16_t>(w, *packed, kernels_.transpose_16);
+    else pack_rows<uint32_t>(w, *packed, kernels_.transpose_32);
+    return packed;
+  }
   const size_t from = size_of(w.dtype()), to = size_of(hold);
   const int64_t panel = kernels_.panel;
   constexpr int64_t slab = 512;  // values of the source's k
@@ -74,7 +101,7 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare(const Tensor& w, Weigh
 }
 
 std::string CpuBackend::packing() const {
-  constexpr int version = 2;  // increase it when the same weights are packed into other bytes
+  constexpr int version = 3;  // increase it when the same weights are packed into other bytes
   return fmt::format("cpu {} {}", kernels_.name, version);
 }
 

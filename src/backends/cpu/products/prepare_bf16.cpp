@@ -35,6 +35,20 @@ std::shared_ptr<const PreparedWeight> CpuBackend::prepare_bf16(const Tensor& w, 
     auto* const to = const_cast<uint16_t*>(packed->at(p, 0));
     if (packed->columns_of(p) < packed->step() || depth.total != taps * C)
       std::memset(to, 0, size_t(depth.total * width) * sizeof(uint16_t));
+    if (taps == 1 && C % 2 == 0) {  // pairs are elements of 32 bits
+      constexpr int64_t pairs = 256, stride = pairs + 16;
+      auto* const rows = reinterpret_cast<uint32_t*>(thread_scratch(size_t(stride * bf16_panel)));
+      for (int64_t c0 = 0; c0 < C; c0 += 2 * pairs) {
+        const int64_t count = std::min(2 * pairs, C - c0);
+        for (int64_t r = 0; r < width; ++r) {
+          auto* const row = reinterpret_cast<uint16_t*>(rows + r * stride);
+          if (row_of(p, r) == N) std::memset(row, 0, size_t(count) * sizeof(uint16_t));
+          else round_to_bf16(w, row_of(p, r) * C + c0, count, row);
+        }
+        kernels_.transpose_32(rows, stride, width, count / 2, reinterpret_cast<uint32_t*>(to) + c0 / 2 * width, width);
+      }
+      return;
+    }
     const int64_t slab = std::max<int64_t>(2, 512 / taps / 2 * 2);  // channels
     auto* const row = reinterpret_cast<uint16_t*>(thread_scratch(size_t(slab * taps)));
     for (int64_t c0 = 0; c0 < C; c0 += slab) {
