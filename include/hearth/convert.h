@@ -19,9 +19,12 @@ struct ConvertRequest {
   std::string variant;
   std::filesystem::path output;  // written atomically: a file, which is replaced, or a folder, which must not exist or be empty
   // "diffusers": a folder with every component, its configuration and model.safetensors or diffusion_pytorch_model.safetensors, or their
-  // shards and index. "dduf": the same in one file. "single": one file in the CompVis or Stability layout, with the networks only.
+  // shards and index. "dduf": the same in one file. "single": one file in the CompVis or Stability layout, with the networks only. "gguf":
+  // a GGUF file of one network or all; hearth/quantize.h writes it in types of fewer bits.
   std::string layout = "diffusers";
-  std::string type;  // dtype of all floating-point tensors: "f32", "f16", "bf16"; "": as stored, with 8-bit floats widened
+  std::string component;  // for "gguf": as QuantizeRequest::component
+  std::string type;  // dtype of all floating-point tensors: "f32", "f16", "bf16"; "": as stored, with 8-bit floats widened and block types
+                     // as f32; GGUF keeps block types
   int64_t max_shard_size = 10'000'000'000;    // bytes of tensors per file of a folder or DDUF; default as in diffusers
   OnProgress progress;                        // phase "convert", in bytes
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled

@@ -27,11 +27,13 @@ void run_convert(std::span<const std::string> arguments) {
   flags.text("-o,--output", "PATH", "Folder or file to write", output, "required");
   flags.choice("--layout", "",
                "diffusers: a folder with a file per component; dduf: such a folder in one file; single: one file in the layout of CompVis "
-               "or Stability AI",
-               request.layout, {.names = {"diffusers", "single", "dduf"}});
+               "or Stability AI; gguf: a GGUF file of one network or all (hearth quantize writes smaller types)",
+               request.layout, {.names = {"diffusers", "single", "dduf", "gguf"}});
+  flags.text("--component", "NAME", "gguf: network to write, a component of model_index.json, or all, with the names of a single file",
+             request.component, "the denoiser");
   flags
       .choice("--dtype", "", "Data type of all floating-point tensors", request.type, {.names = {"f32", "f16", "bf16"}},
-              "as stored; 8-bit floats become bf16, scaled ones f32")
+              "as stored; 8-bit floats become bf16, scaled ones and block types f32; gguf keeps block types")
       .also("--type");
   std::optional<int64_t> shard;
   flags.add("--max-shard-size", "SIZE", "Split larger components into shards with an index, such as 5GB or 500M; not for --layout single",
@@ -40,11 +42,12 @@ void run_convert(std::span<const std::string> arguments) {
   flags.example("hearth convert -m model.safetensors -o model-folder --layout diffusers", "Split a single file into a diffusers folder");
   flags.example("hearth convert -m stable-diffusion-v1-5 -o model-f16.safetensors --layout single --dtype f16",
                 "Pack a folder into one f16 file");
+  flags.example("hearth convert -m unet-q8_0.gguf -o unet.gguf --layout gguf --dtype f16", "Dequantize a UNet to f16");
   if (!flags.parse(arguments)) return;
   if (open.model.empty()) fail<UsageError>("convert: --model is missing, expected --model PATH");
   if (output.empty()) fail<UsageError>("convert: --output is missing, expected --output PATH");
-  if (shard && request.layout == "single")
-    fail<UsageError>("convert: --max-shard-size has no effect with --layout single, expected diffusers or dduf");
+  if (shard && (request.layout == "single" || request.layout == "gguf"))
+    fail<UsageError>("convert: --max-shard-size has no effect with --layout {}, expected diffusers or dduf", request.layout);
   if (shard) request.max_shard_size = *shard;
   request.model = open.model, request.output = output;
   request.components = open.components(), request.config = open.config, request.ema = open.ema;

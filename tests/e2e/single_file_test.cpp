@@ -322,7 +322,7 @@ TEST(Convert, failures_leave_no_partial_output) {
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "full"}); }),
             "UsageError: convert: " + (folder / "full").string() + " exists, expected a new name or an empty folder");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .layout = "grid"}); }),
-            "UsageError: convert: unknown layout 'grid', expected diffusers, single or dduf");
+            "UsageError: convert: unknown layout 'grid', expected diffusers, single, dduf or gguf");
   EXPECT_EQ(complaint_of([&] { convert({.model = copy.path(), .output = folder / "x", .type = "q4_0"}); }),
             "UsageError: convert: unknown type 'q4_0', expected f32, f16 or bf16");
   fs::remove(copy.weights("vae"));

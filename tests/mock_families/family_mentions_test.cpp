@@ -30,6 +30,8 @@ constexpr Exception exceptions[] = {
     {"src/sampling/compat/run_schedule.cpp", "sd15", "the ending of their names"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
     {"src/models/ldm_files.cpp", "sd3", "the same"},
+    {"src/models/sd2/files.cpp", ".gguf_architecture = \"sd1\"", "what GGUF files call its architecture, too"},
+    {"src/models/sdxl_refiner/files.cpp", ".gguf_architecture = \"sdxl\"", "the same"},
     {"src/models/sdxl_refiner/", "sdxl refiner", "its own name, as inspect says it"},
     {"src/models/stable_diffusion/", "stablediffusionpipeline", "the folder of what the families of these pipelines share"},
     {"src/models/stable_diffusion/", "stablediffusioninpaintpipeline", "the same"},
@@ -46,7 +48,7 @@ std::string lower(std::string_view text) {
 
 std::vector<std::string_view> words_of(const models::ImageFamily& f) {
   std::vector<std::string_view> words = f.pipelines;
-  words.insert(words.end(), f.benchmarks.begin(), f.benchmarks.end());
+  for (const models::Benchmark& benchmark : f.benchmarks) words.insert(words.end(), {benchmark.name, benchmark.configuration});
   return words;
 }
 std::vector<std::string_view> words_of(const models::LanguageFamily& f) {

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/assets.h"
+#include "api/files/gguf_file_types.h"
+#include "api/files/gguf_tensor_writer.h"
+#include "api/files/image_gguf.h"
 #include "api/places.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
@@ -25,6 +28,7 @@ namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
+using api::GgufExport;
 using Json = nlohmann::ordered_json;
 
 OpenOptions open_options(const ConvertRequest& request) {
@@ -186,6 +190,23 @@ class Conversion {
     return report_;
   }
 
+  ConvertReport to_gguf() {
+    GgufExport model = request_.component == "all" ? api::export_networks(checkpoint_, request_.variant)
+                                                   : api::export_component(checkpoint_, request_.component, request_.variant);
+    const api::FileType* type = request_.type.empty() ? nullptr : &api::file_type_named(request_.type);
+    const std::vector<GgufTensor> chosen = api::choose_types(model, {.type = type});
+    model.values.integer("general.file_type", api::file_type_number(type, chosen));
+    model.values.integer("general.quantization_version", 2);
+    const OnProgress progress = [this](const Progress& p) {
+      if (request_.progress) request_.progress({.phase = "convert", .done = p.done, .total = p.total});
+    };
+    api::write_export(request_.output, model, chosen, *device_, progress);
+    WrittenWeights file = api::written(request_.output, model, chosen);
+    file.notes.insert(file.notes.begin(), report_.notes.begin(), report_.notes.end());
+    static_cast<WrittenWeights&>(report_) = std::move(file);
+    return report_;
+  }
+
  private:
   // Records what readers need from the scheduler's configuration, which this layout does not include.
   void state_schedule(const ImageFiles& layout, Metadata& metadata, std::vector<StoredTensor>& all) {
@@ -310,8 +331,10 @@ ConvertReport convert(const ConvertRequest& given) {
   const api::OptionalCancel cancel(request.cancel);
   if (!request.type.empty() && request.type != "f32" && request.type != "f16" && request.type != "bf16")
     fail<UsageError>("convert: unknown type '{}', expected f32, f16 or bf16", request.type);
-  if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf")
-    fail<UsageError>("convert: unknown layout '{}', expected diffusers, single or dduf", request.layout);
+  if (request.layout != "diffusers" && request.layout != "single" && request.layout != "dduf" && request.layout != "gguf")
+    fail<UsageError>("convert: unknown layout '{}', expected diffusers, single, dduf or gguf", request.layout);
+  if (!request.component.empty() && request.layout != "gguf")
+    fail<UsageError>("convert: a component is given, expected the layout gguf, got {}", request.layout);
   if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
     const CheckpointWriter writer = folder_writer(request.output);
@@ -320,6 +343,7 @@ ConvertReport convert(const ConvertRequest& given) {
   check_writable(request.output);
   Conversion conversion(request);
   if (request.layout == "single") return conversion.to_file();
+  if (request.layout == "gguf") return conversion.to_gguf();
   return conversion.to_components(dduf_writer(request.output));
 }
 

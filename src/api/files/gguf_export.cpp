@@ -36,39 +36,65 @@ std::string gguf_name(const std::string& published, const GgufArchitecture& arch
   fail<UnsupportedError>("{}: '{}' has no name in GGUF files", where, published);
 }
 
+// Whether a tensor is a matrix of a product. Gates, convolutions and tables of which few rows are read keep their precision.
+bool is_matrix(const ExportedTensor& t) {
+  if (t.shape.rank() < 2 || !t.name.ends_with(".weight")) return false;
+  for (const char* exact :
+       {"_norm.", "ffn_gate_inp.", "ssm_conv1d.", "time_mix_", "channel_mix_", "position_embd.", "token_types.", "rope_"})
+    if (t.name.find(exact) != t.name.npos) return false;
+  return true;
+}
+
+// By the names of language models in GGUF files. Values and the projection back to the stream lose most, as in llama.cpp's mixes.
+void set_roles(std::vector<ExportedTensor>& tensors) {
+  using Role = ExportedTensor::Role;
+  const bool tied = std::ranges::find(tensors, "output.weight", &ExportedTensor::name) == tensors.end();
+  const std::string_view output = tied ? "token_embd.weight" : "output.weight";
+  for (ExportedTensor& t : tensors) {
+    const bool important = t.name.ends_with("attn_v.weight") || t.name.ends_with("ffn_down.weight");
+    if (is_matrix(t)) t.role = t.name == output ? Role::output : important ? Role::important : Role::matrix;
+  }
+}
+
 // Exports the network by its family's table. `config` must be complete; `tensors` have their published names.
 GgufExport export_network(const GgufArchitecture& architecture, const Config& config, const std::string& name,
-                          const std::map<std::string, TensorInfo>& tensors) {
-  GgufExport to{.architecture = std::string(architecture.name), .values = {}, .source = nullptr, .tensors = {}, .notes = {}};
+                          const std::shared_ptr<TensorSource>& source, const std::map<std::string, TensorInfo>& tensors) {
+  GgufExport to{.architecture = std::string(architecture.name), .values = {}, .tensors = {}, .notes = {}};
   to.values.text("general.architecture", to.architecture);
   to.values.text("general.type", "model");
   to.values.text("general.name", name);
   write_gguf_config(config, architecture, to.values);
   if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty()) {
     const Shape shape = {std::ssize(divisors)};
-    to.tensors.push_back({.name = std::string(gguf_rope_tensor), .stored = {}, .shape = shape, .values = std::move(divisors)});
+    to.tensors.push_back({.name = std::string(gguf_rope_tensor), .shape = shape, .values = std::move(divisors)});
   }
   for (const auto& [published, info] : tensors) {
     ExportedTensor t{.name = gguf_name(published, architecture, config.where()),
-                     .stored = published,
+                     .source = source,
+                     .stored = {published},
                      .dtype = info.dtype,
-                     .shape = info.shape,
-                     .values = {}};
+                     .shape = info.shape};
     for (const auto& [pattern, count] : architecture.neighbors)
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
     to.tensors.push_back(std::move(t));
   }
+  set_roles(to.tensors);
   return to;
 }
 
 }  // namespace
 
+void GgufExport::note_quantized(const std::vector<std::string>& names) {
+  if (!names.empty())
+    notes.push_back(
+        fmt::format("{} tensors are already quantized and lose precision if their type changes: {}", names.size(), shortened_list(names)));
+}
+
 GgufExport export_checkpoint(const LanguageCheckpoint& checkpoint, Backend& device) {
   const models::LanguageFamily& family = writable_family(checkpoint);
   const Config config = family.spell_out(checkpoint.config());
   const std::string name = std::filesystem::weakly_canonical(checkpoint.root()).filename().string();
-  GgufExport to = export_network(family.gguf, config, name, models::needed_tensors(family, checkpoint, device));
-  to.source = checkpoint.tensors();
+  GgufExport to = export_network(family.gguf, config, name, checkpoint.tensors(), models::needed_tensors(family, checkpoint, device));
   const auto embedding = std::ranges::find(to.tensors, "token_embd.weight", &ExportedTensor::name);
   if (embedding != to.tensors.end()) export_tokenizer(checkpoint.root(), checkpoint.config(), embedding->shape[0], to);
   return to;
@@ -78,12 +104,12 @@ GgufExport export_geometry(const models::LanguageFamily& family, const models::L
   const Config config = Config::parse(geometry.config, std::string(geometry.name));
   std::map<std::string, TensorInfo> tensors;
   for (const auto& [name, shape] : models::network_shapes(family, config)) tensors[name] = {.shape = shape, .unreadable = {}};
-  return export_network(family.gguf, family.spell_out(config), std::string(geometry.name), tensors);
+  return export_network(family.gguf, family.spell_out(config), std::string(geometry.name), nullptr, tensors);
 }
 
 GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
   const GgufMetadata& metadata = file->metadata();
-  GgufExport to{.architecture = metadata.text("general.architecture", ""), .values = {}, .source = file, .tensors = {}, .notes = {}};
+  GgufExport to{.architecture = metadata.text("general.architecture", ""), .values = {}, .tensors = {}, .notes = {}};
   for (const auto& [key, value] : metadata.values()) {
     const bool of_the_file =
         key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" || key == "general.quantization_version";
@@ -92,12 +118,11 @@ GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
   std::vector<std::string> encoded;
   for (const auto& [name, info] : file->list()) {
     if (!info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", file->describe(), name, info.unreadable);
-    to.tensors.push_back({.name = name, .stored = name, .dtype = info.dtype, .shape = info.shape, .values = {}});
+    to.tensors.push_back({.name = name, .source = file, .stored = {name}, .dtype = info.dtype, .shape = info.shape});
     if (is_blocked(info.dtype)) encoded.push_back(name);
   }
-  if (!encoded.empty())
-    to.notes.push_back(
-        fmt::format("{} tensors are already quantized and lose precision again: {}", encoded.size(), shortened_list(encoded)));
+  to.note_quantized(encoded);
+  set_roles(to.tensors);
   return to;
 }
 

@@ -1,27 +1,41 @@
-// A language model in the form of a GGUF file: metadata, and tensors with their sources.
+// A model in the form of a GGUF file: metadata, and tensors with their sources.
 #pragma once
 
 #include "models/registry.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_writer.h"
+#include "weights/layout/name_map.h"
 
 namespace hearth::api {
 
 struct ExportedTensor {
-  std::string name;    // in the GGUF file
-  std::string stored;  // name in the source; empty if `values` is used instead
-  DType dtype = DType::f32;
+  // What decides its type (choose_types).
+  enum class Role {
+    plain,      // vectors and small tensors: f32
+    kept,       // what no type of blocks suits: as stored
+    matrix,     // of a product
+    important,  // the same, of which mixed types keep more
+    output,     // the output matrix of a language model
+  };
+  std::string name;                           // in the GGUF file
+  std::shared_ptr<TensorSource> source = {};  // null if `values` is used instead
+  std::vector<std::string> stored = {};       // names in the source: rows of the tensor, one after the other
+  Form form = form::same;                     // of them in the tensor
+  Role role = Role::plain;
+  DType dtype = DType::f32;  // of the stored values
   Shape shape;
   int64_t heads = 0;  // heads whose halves are interleaved: their rows r become rows 2r and 2r + 1 (GgufArchitecture::neighbors); 0: none
-  std::vector<float> values;
+  std::vector<float> values = {};
 };
 
 struct GgufExport {
   std::string architecture;
   GgufValues values;  // without general.file_type and general.quantization_version
-  std::shared_ptr<TensorSource> source;
   std::vector<ExportedTensor> tensors;
   std::vector<std::string> notes;
+
+  // Notes tensors that are quantized already.
+  void note_quantized(const std::vector<std::string>& names);
 };
 
 // From a checkpoint folder. UnsupportedError for a family or a configuration that GGUF cannot describe; WeightError that names missing,

@@ -43,6 +43,7 @@ const ImageFiles files{
                 {&slots::text_encoder, &parts::clip_files, "transformers", "text_encoders.clip_l.transformer."},
                 {&slots::text_encoder_2, &parts::t5_files, "transformers", "text_encoders.t5xxl.transformer."}},
     .signatures = transformer_signatures,
+    .gguf_architecture = "flux",
 };
 
 }  // namespace hearth::models::flux1

@@ -141,6 +141,10 @@ const NetworkFiles transformer_files{
                              "time_text_embed.text_embedder.linear_1.weight", "norm_out.linear.weight"}}},
     .geometry = geometry_of,
     .stated_geometry = stated_geometry,
+    .gguf = {.spelling = "original",
+             .exact = {"x_embedder.*", "context_embedder.*", "time_text_embed.*", "norm_out.*", "proj_out.*"},
+             .important = {"transformer_blocks.*.to_v.weight", "transformer_blocks.*.add_v_proj.weight",
+                           "transformer_blocks.*.net.2.weight"}},
 };
 
 std::vector<Signature> transformer_signatures() {

@@ -31,6 +31,7 @@ const ImageFiles files{
     .vocabularies = clip_vocabularies({"tokenizer"}),
     .written = ldm_written({{&slots::text_encoder, &parts::clip_files, "transformers", "cond_stage_model.transformer.", is_openai}}),
     .signatures = signatures,
+    .gguf_architecture = "sd1",
 };
 
 }  // namespace hearth::models::sd1

@@ -50,6 +50,7 @@ const ImageFiles files{
     .vocabularies = clip_vocabularies({"tokenizer"}),
     .written = ldm_written({{&slots::text_encoder, &parts::clip_files, "open_clip", "cond_stage_model.model.", is_open_clip}}),
     .signatures = signatures,
+    .gguf_architecture = "sd1",
     .guess_prediction = guess_prediction,
 };
 

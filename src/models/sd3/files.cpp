@@ -98,6 +98,7 @@ const ImageFiles files{
                 {&slots::text_encoder_2, &parts::clip_files, "transformers", "text_encoders.clip_g.transformer."},
                 {&slots::text_encoder_3, &parts::t5_files, "transformers", "text_encoders.t5xxl.transformer."}},
     .signatures = signatures,
+    .gguf_architecture = "sd3",
 };
 
 }  // namespace hearth::models::sd3

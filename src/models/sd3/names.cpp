@@ -90,9 +90,12 @@ MmditSizes sizes_of(const TensorList& official) {
                .patch = side_of(official, "pos_embed.proj.weight", 2),
                .text = side_of(official, "context_embedder.weight", 1),
                .pooled = side_of(official, "time_text_embed.text_embedder.linear_1.weight", 1),
-               .positions = side_of(official, "pos_embed.pos_embed", 1),
+               .positions = 0,
                .dual = {},
                .norms = official.contains("transformer_blocks.0.attn.norm_q.weight")};
+  // Files may lack the table's first axis, of size 1.
+  if (const auto table = official.find("pos_embed.pos_embed"); table != official.end() && s.width > 0)
+    s.positions = table->second.shape.numel() / s.width;
   if (s.patch > 0) s.out = side_of(official, "proj_out.weight", 0) / (s.patch * s.patch);
   for (int64_t i = 0; i < s.layers; ++i)
     if (official.contains(fmt::format("transformer_blocks.{}.attn2.to_q.weight", i))) s.dual.push_back(i);
@@ -147,6 +150,9 @@ const NetworkFiles mmdit_files{
                     "pos_embed.pos_embed", "proj_out.weight"}}},
     .geometry = [](const TensorList& official) { return sizes_of(official).geometry(); },
     .stated_geometry = [](const nlohmann::json& config) { return sizes_of(config).geometry(); },
+    .gguf = {.spelling = "original",
+             .exact = {"pos_embed.*", "time_text_embed.*", "context_embedder.*", "norm_out.*", "proj_out.*"},
+             .important = {"*.to_v.weight", "*.add_v_proj.weight", "*.net.2.weight"}},
 };
 
 }  // namespace hearth::models::sd3

@@ -35,6 +35,7 @@ const ImageFiles files{
     .written = ldm_written({{&slots::text_encoder, &parts::clip_files, "transformers", "conditioner.embedders.0.transformer."},
                             {&slots::text_encoder_2, &parts::clip_files, "open_clip", "conditioner.embedders.1.model."}}),
     .signatures = signatures,
+    .gguf_architecture = "sdxl",
 };
 
 }  // namespace hearth::models::sdxl

@@ -28,6 +28,7 @@ const ImageFiles files{
     .vocabularies = clip_vocabularies({"tokenizer_2"}),
     .written = ldm_written({{&slots::text_encoder_2, &parts::clip_files, "open_clip", "conditioner.embedders.0.model."}}),
     .signatures = signatures,
+    .gguf_architecture = "sdxl",
 };
 
 }  // namespace hearth::models::sdxl_refiner

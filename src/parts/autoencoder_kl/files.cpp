@@ -91,6 +91,7 @@ const NetworkFiles autoencoder_kl_files{
                              "decoder.up_blocks.0.resnets.0.conv1.weight"}}},
     .aliases = aliases,
     .encoder = "encoder.",
+    .gguf = {.spelling = "original"},
 };
 
 std::vector<Signature> autoencoder_kl_signatures(const std::string& name) {

@@ -85,6 +85,9 @@ const NetworkFiles clip_files{
                    .surplus = surplus}},
     .aliases = aliases,
     .ignored = {"text_model.embeddings.position_ids"},
+    .gguf = {.spelling = "transformers",
+             .exact = {"*.position_embedding.weight", "text_projection.weight"},
+             .important = {"*.v_proj.weight", "*.fc2.weight"}},
 };
 
 Signature clip_signature(const std::string& name, const ClipKind& kind, std::vector<std::string_view> prefixes) {

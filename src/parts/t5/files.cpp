@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "parts/t5/config.h"
+
 namespace hearth::parts {
 namespace {
 
@@ -51,6 +53,22 @@ constexpr std::string_view t5_xxl_config = R"({
   "layer_norm_epsilon": 1e-06
 })";
 
+// llama.cpp's keys of T5EncoderModel.
+void describe_in_gguf(const Config& config, GgufValues& values) {
+  const T5Config c = T5Config::from(config, "");
+  const auto key = [](const char* name) { return "t5encoder." + std::string(name); };
+  values.integer(key("context_length"), 512);  // of training; relative positions have no end
+  values.integer(key("embedding_length"), c.width);
+  values.integer(key("feed_forward_length"), c.mlp_width);
+  values.integer(key("block_count"), c.layers);
+  values.integer(key("attention.head_count"), c.heads);
+  values.integer(key("attention.key_length"), c.head);
+  values.integer(key("attention.value_length"), c.head);
+  values.integer(key("attention.relative_buckets_count"), c.buckets);
+  values.f32(key("attention.layer_norm_epsilon"), c.eps);
+  values.f32(key("attention.layer_norm_rms_epsilon"), c.eps);
+}
+
 }  // namespace
 
 const NameMap& t5_names() {
@@ -85,6 +103,11 @@ const NetworkFiles t5_files{
     // The decoder of the whole model; the embedding under its second name; a tokenizer in files for ComfyUI.
     .ignored = {"encoder.embed_tokens.weight", "decoder.*", "lm_head.weight", "spiece_model"},
     .fallback_config = t5_xxl_config,
+    .gguf = {.spelling = "gguf",
+             .exact = {"*.relative_attention_bias.weight"},
+             .important = {"*.SelfAttention.v.weight", "*.DenseReluDense.wo.weight"},
+             .architecture = "t5encoder",
+             .describe = describe_in_gguf},
 };
 
 std::vector<Signature> t5_xxl_signatures(const std::string& name, std::vector<std::string_view> prefixes) {

@@ -71,6 +71,9 @@ const NetworkFiles unet_files{
                    .marks = {"conv_out.weight", "time_embedding.linear_1.weight", "down_blocks.0.resnets.0.conv1.weight"}}},
     .geometry = [](const TensorList& official) { return geometry_of(official).compared(); },
     .stated_geometry = [](const nlohmann::json& config) { return geometry_of(config).compared(); },
+    .gguf = {.spelling = "original",
+             .exact = {"time_embedding.*", "add_embedding.*", "class_embedding.*", "conv_in.*", "conv_out.*"},
+             .important = {"*.to_v.weight", "*.ff.net.2.weight"}},
 };
 
 std::vector<Signature> unet_signatures(const std::string& name, const UnetKind& kind) {

@@ -60,14 +60,15 @@ struct Vocabulary {
 };
 
 struct ImageFiles {
-  std::vector<const Slot*> slots;          // in the order of reports
-  std::vector<NetworkPlace> places;        // in single files of its layouts and in files of one component
-  std::vector<std::string> leftovers;      // patterns: names outside every network that publishers leave in files
-  std::vector<Prediction> predictions;     // empty: the scheduler's file has no prediction_type
-  std::vector<SchedulerMarker> markers;    // in addition to those of predictions
-  std::vector<Vocabulary> vocabularies;    // of its tokenizers
-  std::vector<WrittenPlace> written;       // for hearth convert; empty: the layout cannot be written
-  std::vector<Signature> (*signatures)();  // that identify its networks
+  std::vector<const Slot*> slots;           // in the order of reports
+  std::vector<NetworkPlace> places;         // in single files of its layouts and in files of one component
+  std::vector<std::string> leftovers;       // patterns: names outside every network that publishers leave in files
+  std::vector<Prediction> predictions;      // empty: the scheduler's file has no prediction_type
+  std::vector<SchedulerMarker> markers;     // in addition to those of predictions
+  std::vector<Vocabulary> vocabularies;     // of its tokenizers
+  std::vector<WrittenPlace> written;        // for hearth convert; empty: the layout cannot be written
+  std::vector<Signature> (*signatures)();   // that identify its networks
+  std::string_view gguf_architecture = {};  // general.architecture of its denoiser in GGUF files; empty: it is not written
   // Guesses the prediction type from the denoiser's tensors under their official names, if neither markers nor metadata state it and
   // configurations of the same sizes differ in it; nullopt if it cannot be determined. Absent: that of the first configuration.
   std::optional<std::string_view> (*guess_prediction)(const TensorSource& denoiser) = nullptr;

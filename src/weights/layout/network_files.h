@@ -6,6 +6,7 @@
 
 #include "core/files/config.h"
 #include "weights/aliases.h"
+#include "weights/gguf/gguf_writer.h"
 #include "weights/layout/name_map.h"
 
 namespace hearth {
@@ -30,6 +31,17 @@ struct Geometry {
   friend bool operator==(const Geometry& a, const Geometry& b) { return a.sizes == b.sizes; }
 };
 
+// How a network is written to a GGUF file of its own.
+struct GgufLayout {
+  std::string_view spelling = {};  // of its names; empty, or one that cannot be written: the official names
+  // Official names of matrices that keep the type in which they are stored: small ones, and those on which everything depends.
+  std::vector<std::string> exact = {};
+  // Official names of matrices to which mixed types (q4_k_m) give one step more: those that lose most.
+  std::vector<std::string> important = {};
+  std::string_view architecture = {};  // general.architecture of a network with one of its own; empty: the family's
+  void (*describe)(const Config& config, GgufValues& values) = nullptr;  // writes that architecture's keys; absent: it has none
+};
+
 struct NetworkFiles {
   std::vector<std::string_view> classes;  // the first applies to a network whose class is not stated
   std::vector<Spelling> spellings;
@@ -45,6 +57,7 @@ struct NetworkFiles {
   // reader refuses them.
   Geometry (*geometry)(const TensorList& official) = nullptr;
   Geometry (*stated_geometry)(const nlohmann::json& config) = nullptr;
+  GgufLayout gguf = {};
 };
 
 }  // namespace hearth

@@ -16,6 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr const char* prediction_key = "modelspec.prediction_type";
+
 // The denoiser among the components that the user gives, or nullptr.
 const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleFileOptions& options) {
   if (!options.given) return nullptr;
@@ -47,6 +49,8 @@ SingleFile open_single_file(const fs::path& path, const SingleFileOptions& optio
   const auto opened = open_tensor_file(path);
   Metadata metadata;
   if (const auto* safetensors = dynamic_cast<const SafetensorsFile*>(opened.get())) metadata = safetensors->header().metadata;
+  if (const auto* gguf = dynamic_cast<const GgufFile*>(opened.get()); gguf && gguf->metadata().has(prediction_key))
+    metadata[prediction_key] = gguf->metadata().text(prediction_key);
   const auto source = with_float8_scales(opened);
   const TensorList tensors = source->list();
   const std::vector<Section> sections = find_sections(tensors, options.families, path.string());
