@@ -1,6 +1,6 @@
 // Products with weights in place, as in language models, and their fraction of the machine's peak rates:
 //   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--caches 4096]
-//   [--rounds N] [--factors f32|i16]
+//   [--rounds N] [--factors f32|i16|bf16, of types that can have them]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "backends/backends.h"
 #include "backends/cpu/ceilings.h"
 #include "backends/cpu/cpu_backend.h"
+#include "core/factors.h"
 #include "core/threads.h"
 #include "ops/attention.h"
 #include "ops/matmul.h"
@@ -93,8 +94,8 @@ void run(std::map<std::string, std::string> options) {
       const int64_t copies = std::max<int64_t>(1, (int64_t(256) << 20) / int64_t(bytes_of(dtype, N * K)));
       std::vector<Weight> w;
       for (int64_t i = 0; i < copies; ++i) {
-        const DType factors = is_blocked(dtype) ? dtype_named(options["--factors"]).value() : DType::f32;
-        const WeightForm form{.hold = dtype, .factors = factors, .in_place = true};
+        WeightForm form{.hold = dtype, .factors = dtype_named(options["--factors"]).value(), .in_place = true};
+        form.factors = factors_for(form);
         w.push_back({"w", {N, K}, form, device.prepare(any_rows(device, {N, K}, dtype), WeightKind::linear, form), &device});
       }
       for (const std::string& rows : list_of(options["--rows"])) {

@@ -20,7 +20,7 @@ struct BenchOptions {
   // UsageError with a model, variant or size.
   std::string what;
   std::string only;     // with "ops": only ops whose name contains this
-  std::string weights;  // storage type of a language model's generated weights: f16, bf16, f32, q8_0, q4_0, q4_k, …
+  std::string weights;  // storage type of generated weights: f16, bf16, f32, q8_0, q4_0, q4_k, …; "": f16, for images that of `precision`
   std::string keep;     // keep the generated weights here: a new folder, for a language model a GGUF file (without tokenizer)
   std::string hold;     // with "ops", f32, f16 or bf16: store weights in this dtype and multiply them in f32, overriding `precision`
   std::string path;     // use a lower kernel path: "avx2", "avx512", "avx512bf16", "amx"

@@ -69,7 +69,8 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   nlohmann::json json;
   json["machine"] = machine_json(*device, ceilings);
   const auto [height, width] = model.pixels();
-  json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", true}};
+  json["model"] = {{"name", options.model}, {"width", width}, {"height", height}, {"guidance", model.step_images() == 2}};
+  if (!options.weights.empty()) json["model"]["weights"] = options.weights;
   std::string lines = machine_text(*device, ceilings);
   for (const TimedPart& part : parts) {
     nlohmann::json& entry = json["parts"][part.name] = {{"seconds", part.seconds}};
@@ -106,19 +107,20 @@ Bench bench(const BenchOptions& given) {
     return bench_language(options);
   }
   if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights requires a whole model with generated weights");
-  if (!options.weights.empty())
-    fail<UsageError>("bench: --weight-type requires a language model with generated weights; use --precision for others");
   if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
     fail<UsageError>("bench: ops measures {} at their native sizes, expected no model, variant or size", fmt::join(benchmarks, " and "));
   if (what == "clip" && (options.width || options.height)) fail<UsageError>("bench: the text encoder has no width and height");
   if (!options.path.empty() && what == "paths")
     fail<UsageError>("bench: paths measures all kernel paths, expected no --kernel-path, got '{}'", options.path);
+  if (what == "ops" && !options.weights.empty()) fail<UsageError>("bench: --weight-type is for models; use --ops-weight-type for ops");
   if (what == "ops") return bench_ops(options);
   // `what` may name the model itself; the default is the first benchmark, whose name also stands for a whole run of another model.
   const bool first = what == benchmarks.front();
   if (whole && !what.empty() && !options.model.empty() && options.model != what && !first)
     fail<UsageError>("bench: '{}' and -m '{}' both name a model, expected one", what, options.model);
   if (options.model.empty()) options.model = whole && !what.empty() ? what : benchmarks.front();
+  if (!options.weights.empty() && std::ranges::find(benchmarks, options.model) == benchmarks.end())
+    fail<UsageError>("bench: --weight-type requires generated weights, but {} is a checkpoint", options.model);
   if (what == "blocks") return bench_blocks(options);
   if (what == "threads") return bench_threads(options);
   if (what == "paths") return bench_paths(options);

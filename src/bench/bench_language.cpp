@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "api/files/gguf_file_types.h"
@@ -11,12 +10,11 @@
 #include "api/run_scope.h"
 #include "backends/backends.h"
 #include "bench/bench.h"
+#include "bench/generated.h"
 #include "core/memory.h"
-#include "core/quantized/blocks.h"
 #include "core/threads.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
-#include "weights/seeded.h"
 
 namespace hearth::api {
 namespace {
@@ -33,24 +31,6 @@ std::optional<Published> published(const std::string& model) {
     for (const models::LanguageGeometry& geometry : family.geometries)
       if (geometry.name == model) return Published{family, geometry};
   return std::nullopt;
-}
-
-// A few thousand seeded values, repeated: the measurements do not depend on the values.
-void write_values(const GgufTensor& t, const WriteBytes& write) {
-  constexpr int64_t period = 1 << 16;
-  const int64_t count = t.shape.numel();
-  std::vector<float> values(static_cast<size_t>(period));
-  fill_seeded(t.name, {period / 64, 64}, 0, period, values.data());
-  for (float& v : values) v *= 0.1f;
-  std::vector<std::byte> bytes(bytes_of(t.dtype, period));
-  if (is_blocked(t.dtype)) encode_blocks(t.dtype, values.data(), period, bytes.data());
-  else if (t.dtype == DType::f32) std::memcpy(bytes.data(), values.data(), bytes.size());
-  else
-    for (size_t i = 0; i < values.size(); ++i) {
-      const uint16_t narrow = t.dtype == DType::f16 ? f32_to_f16(values[i]) : f32_to_bf16(values[i]);
-      std::memcpy(bytes.data() + 2 * i, &narrow, 2);
-    }
-  for (int64_t begin = 0; begin < count; begin += period) write(std::span(bytes).first(bytes_of(t.dtype, std::min(period, count - begin))));
 }
 
 // A GGUF file with generated weights: at `keep`, or a temporary one that the destructor deletes.
@@ -86,10 +66,10 @@ class GeneratedFile {
   void write(const Published& p, DType type, const OnProgress& progress) const {
     GgufExport model = export_geometry(p.family, p.geometry);
     model.values.text("tokenizer.ggml.model", "no_vocab");
-    const std::vector<GgufTensor> tensors = choose_types(model, type, false);
+    const std::vector<GgufTensor> tensors = choose_types(model, {.type = &file_type_named(std::string(name_of(type)))});
     write_gguf(path_, model.values, tensors, [&](size_t i, const WriteBytes& sink) {
       if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
-      write_values(tensors[i], sink);
+      write_generated_values(tensors[i], sink);
     });
   }
 
@@ -127,15 +107,13 @@ Bench bench_language(const BenchOptions& options) {
   };
   const std::optional<Published> geometry = published(options.model);
   const std::string weights = options.weights.empty() ? "f16" : options.weights;
-  const std::optional<DType> type = dtype_named(weights);
-  if (!type || (*type != DType::f32 && !is_16bit_float(*type) && !is_blocked(*type)))
-    fail<UsageError>("bench: unknown weight type '{}', expected f32, f16, bf16, q8_0, q4_0, q4_k or another GGUF type", weights);
+  const DType type = weight_type_named(weights);
   if (!geometry && !options.weights.empty())
     fail<UsageError>("bench: --weight-type requires generated weights, but {} is a checkpoint", options.model);
   if (!geometry && !options.keep.empty())
     fail<UsageError>("bench: --save-weights requires generated weights, but {} is a checkpoint", options.model);
   std::optional<GeneratedFile> generated;
-  if (geometry) generated.emplace(*geometry, *type, options.keep, options.progress);
+  if (geometry) generated.emplace(*geometry, type, options.keep, options.progress);
   const fs::path path = generated ? generated->path() : fs::path(options.model);
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
   note(0);

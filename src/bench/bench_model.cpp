@@ -11,6 +11,7 @@
 #include "api/precision.h"
 #include "backends/plan/plan_backend.h"
 #include "bench/bench.h"
+#include "bench/generated.h"
 #include "core/files/json.h"
 #include "core/memory.h"
 #include "models/checkpoints.h"
@@ -48,6 +49,15 @@ void write_configuration(const std::string& name, const fs::path& folder) {
   for (const Vocabulary& v : family->files->vocabularies)
     if (!fs::exists(folder / v.component / v.instead))
       for (const std::string_view file : v.files) copy(assets_folder() / v.folder / file, fs::path(v.component) / file);
+}
+
+// The built-in configuration of a benchmark.
+std::string configuration_of(const std::string& benchmark) {
+  for (const models::Entry& entry : models::entries())
+    if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
+      for (const models::Benchmark& b : family->benchmarks)
+        if (b.name == benchmark) return std::string(b.configuration);
+  return benchmark;
 }
 
 // Input channels of a denoiser in addition to the latents.
@@ -116,22 +126,33 @@ void BenchModel::generate() {
   }
   temporary_ = true;
   try {
-    write_configuration(options_.model, folder_);
+    write_configuration(configuration_of(options_.model), folder_);
     checkpoint_ = models::open_checkpoint(folder_);
     model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
-    std::vector<std::string> names;
-    for (const ComponentSpec& spec : model_->components())
-      if (std::ranges::find(roles_, spec.role) != roles_.end()) names.push_back(spec.name);
-    const DType dtype = options_.precision == Precision::f32    ? DType::f32
-                        : options_.precision == Precision::bf16 ? DType::bf16
-                                                                : DType::f16;
-    if (!names.empty()) write_generated_weights(*model_, folder_, dtype, names, options_.progress);
+    generate_weights();
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
     throw;
   }
   temporary_ = options_.keep.empty();
+}
+
+// In a float type in the folders of the components; in a block type as a GGUF file for each denoiser and text encoder, and the rest in f16.
+void BenchModel::generate_weights() {
+  const DType of_precision = options_.precision == Precision::f32    ? DType::f32
+                             : options_.precision == Precision::bf16 ? DType::bf16
+                                                                     : DType::f16;
+  const DType type = options_.weights.empty() ? of_precision : weight_type_named(options_.weights);
+  std::vector<std::string> floats, blocks;
+  for (const ComponentSpec& spec : model_->components()) {
+    if (std::ranges::find(roles_, spec.role) == roles_.end()) continue;
+    (is_blocked(type) && spec.role != Role::codec ? blocks : floats).push_back(spec.name);
+  }
+  if (!floats.empty()) write_generated_weights(*model_, folder_, is_blocked(type) ? DType::f16 : type, floats, options_.progress);
+  if (blocks.empty()) return;
+  const auto files = write_generated_gguf(*checkpoint_, *model_, blocks, type, folder_, options_.progress);
+  checkpoint_ = models::open_checkpoint(folder_, {.components = files});
 }
 
 BenchModel::~BenchModel() {
@@ -161,6 +182,8 @@ std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
       std::vector<Networks::Member>{{.checkpoint = *checkpoint_, .components = model_->components(), .roles = roles_}}, device, request);
 }
 
+int64_t BenchModel::step_images() const { return model_->facts().scale_use == models::diffusion::ScaleUse::factor ? 2 : 1; }
+
 std::function<void()> BenchModel::text_run(const Holding& networks, Backend& device) const {
   return [this, &networks, &device] { benchmark_conditioning(*model_, networks.of(0), device); };
 }
@@ -171,10 +194,15 @@ std::function<void()> BenchModel::step_run(const Holding& networks, Backend& dev
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
   Conditioning given = benchmark_conditioning(*model_, DryNetworks(*model_, *plan, {Role::text_encoder}).loaded(), *plan);
-  for (auto& [name, x] : given.tensors) x = seeded_tensor(device, name, x.shape());
-  const Tensor x = seeded_tensor(device, "x", {2, H, W, facts.codec.latent_channels});
+  const int64_t images = step_images();
+  for (auto& [name, x] : given.tensors) {
+    Shape shape = x.shape();
+    shape[0] = images;
+    x = seeded_tensor(device, name, shape);
+  }
+  const Tensor x = seeded_tensor(device, "x", {images, H, W, facts.codec.latent_channels});
   const int64_t more = channels_beside(facts);
-  const Tensor beside = more ? seeded_tensor(device, "beside", {2, H, W, more}) : Tensor();
+  const Tensor beside = more ? seeded_tensor(device, "beside", {images, H, W, more}) : Tensor();
   return [this, &networks, x, beside, given] { model_->denoise(networks.of(0), x, 500, {.given = given, .beside = beside}); };
 }
 
@@ -197,7 +225,7 @@ std::vector<std::string> hearth::image_benchmarks() {
     for (const bool of_first : {true, false})
       for (const models::Entry& entry : models::entries())
         if (const auto* family = std::get_if<models::ImageFamily>(&entry.task); family && (entry.name == first) == of_first)
-          names.insert(names.end(), family->benchmarks.begin(), family->benchmarks.end());
+          for (const models::Benchmark& benchmark : family->benchmarks) names.emplace_back(benchmark.name);
     return names;
   }();
   return all;

@@ -32,9 +32,9 @@ models::diffusion::Conditioning benchmark_conditioning(const models::diffusion::
 
 class BenchModel {
  public:
-  // Generates weights for the components with these roles; without roles there are only configurations. They are kept at options.keep, else
-  // deleted at the end. IoError unless options.model is an image benchmark, "demo" or a checkpoint; UsageError for a size that is not a
-  // multiple of the VAE's factor.
+  // Generates weights of type options.weights for the components with these roles; without roles there are only configurations. They are
+  // kept at options.keep, else deleted at the end. IoError unless options.model is an image benchmark, "demo" or a checkpoint; UsageError
+  // for a size that is not a multiple of the VAE's factor.
   BenchModel(const BenchOptions& options, std::vector<models::diffusion::Role> roles);
   ~BenchModel();
   BenchModel(const BenchModel&) = delete;
@@ -48,13 +48,17 @@ class BenchModel {
 
   // The networks with these roles on a device.
   std::unique_ptr<models::diffusion::Networks> open(Backend& device) const;
-  // Run one component at the options' size with seeded inputs: two prompts, a step on two latents, one image. The networks must be loaded.
+  // Images of the denoiser in a step: two with classifier-free guidance, one if the network has the guidance scale as an input, or none.
+  int64_t step_images() const;
+  // Run one component at the options' size with seeded inputs: two prompts, a step on step_images(), one image. The networks must be
+  // loaded.
   std::function<void()> text_run(const models::diffusion::Holding& networks, Backend& device) const;
   std::function<void()> step_run(const models::diffusion::Holding& networks, Backend& device) const;
   std::function<void()> decode_run(const models::diffusion::Holding& networks, Backend& device) const;
 
  private:
   void generate();
+  void generate_weights();
 
   const BenchOptions& options_;
   std::vector<models::diffusion::Role> roles_;

@@ -40,8 +40,8 @@ void run_bench(std::span<const std::string> arguments) {
   open.add_variant(flags);
   flags
       .text("--weight-type", "TYPE",
-            fmt::format("Data type of the generated weights of {}: f16, bf16, q8_0, q4_0, q4_k, …", fmt::join(language, " and ")),
-            options.weights, "f16")
+            "Data type of generated weights, of an image model's denoiser and text encoders: f16, bf16, q8_0, q4_0, q4_k, …",
+            options.weights, "f16, or that of --precision")
       .also("--weights");
   flags
       .text("--save-weights", "PATH", "Keep the generated weights of a whole model: a new folder, or a GGUF file of a language model",

@@ -31,6 +31,13 @@ class PromptReader {
                           Backend& device) const = 0;
 };
 
+// A built-in configuration that `hearth bench` measures under a name, which may be the configuration's own.
+struct Benchmark {
+  constexpr Benchmark(const char* own_name) : name(own_name), configuration(own_name) {}
+  constexpr Benchmark(const char* other_name, const char* of) : name(other_name), configuration(of) {}
+  std::string_view name, configuration;
+};
+
 struct ImageFamily {
   std::vector<std::string_view> pipelines;      // supported classes of model_index.json
   bool (*claims)(const Checkpoint&) = nullptr;  // selects among their checkpoints; absent: all that no other family claims
@@ -38,7 +45,7 @@ struct ImageFamily {
   const ImageFiles* files = nullptr;
   std::vector<Option> options = {};  // the family's own
   // Built-in configurations that `hearth bench` measures at full size with generated weights.
-  std::vector<std::string_view> benchmarks = {};
+  std::vector<Benchmark> benchmarks = {};
   // Reads all configurations; no weights.
   std::unique_ptr<diffusion::LatentModel> (*describe)(const Checkpoint& checkpoint);
   // Builds every component without its data: missing, misshapen, unread or unsupported tensors. Reads headers only.

@@ -106,6 +106,64 @@ TEST_F(Flux, each_program_has_its_own_shift) {
   EXPECT_EQ(levels(Compat::diffusers), levels(Compat::hearth));
 }
 
+// Threads, batches and interruptions change nothing.
+TEST_F(Flux, a_run_is_the_same_in_any_batch_and_after_a_stop) {
+  for (const char* name : {"default", "true_cfg", "schnell", "image_060", "paint_060", "fill", "control", "control_paint"}) {
+    SCOPED_TRACE(name);
+    const Json& c = cases.at(name);
+    Request r = request_of(c);
+    const auto whole = model_of(c).generate(r).latents.values;
+    EXPECT_EQ(Model::open(folder_of(c), {.threads = 3, .precision = Precision::f32}).generate(r).latents.values, whole);
+    Request first = r;
+    first.stop_after = 1;
+    r.resume = model_of(c).generate(first).state;
+    ASSERT_TRUE(r.resume.has_value());
+    EXPECT_EQ(model_of(c).generate(r).latents.values, whole);
+    Request both = request_of(c);
+    both.batch_size = 2;
+    const auto batch = model_of(c).generate(both).latents.values;
+    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), batch.begin()));
+    both.batch_size = 1, both.seed = *both.seed + 1;
+    const auto second = model_of(c).generate(both).latents.values;
+    EXPECT_TRUE(std::equal(second.begin(), second.end(), batch.begin() + std::ptrdiff_t(whole.size())));
+  }
+}
+
+// Second passes, masked regions and outpainting have sides that are multiples of 16.
+TEST_F(Flux, every_kind_of_run_has_sides_that_tokens_fill) {
+  Request twice = request_of(cases.at("default"));
+  twice.hires = Hires{.scale = 1.4, .upscaler = "latent", .steps = 3, .strength = 0.5};
+  EXPECT_EQ(model_of(cases.at("default")).generate(twice).latents.shape, (std::vector<int64_t>{1, 4, 8, 10}));
+  twice.hires->upscaler = "lanczos";
+  EXPECT_EQ(model_of(cases.at("default")).generate(twice).latents.shape, (std::vector<int64_t>{1, 4, 8, 10}));
+  for (const char* name : {"paint_060", "fill"}) {
+    Request region = request_of(cases.at(name));
+    region.decode = true, region.edit.only_masked = true, region.edit.mask_padding = 3;
+    const Image image = model_of(cases.at(name)).generate(region).images[0];
+    EXPECT_EQ(image.width, 64) << name;
+    for (size_t i = 0; i < image.rgb.size(); ++i) {
+      if (region.edit.mask->rgb[i] == 0) { ASSERT_EQ(image.rgb[i], region.edit.image->rgb[i]) << name; }
+    }
+    Request wider = request_of(cases.at(name));
+    wider.decode = true, wider.edit.mask.reset(), wider.edit.outpaint = {16, 0, 0, 16};
+    EXPECT_EQ(model_of(cases.at(name)).generate(wider).images[0].width, 80) << name;
+  }
+}
+
+TEST_F(Flux, memory_is_planned_before_the_run) {
+  for (const char* name : {"default", "true_cfg", "image_060", "fill", "control", "kontext"})
+    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
+      const Json& c = cases.at(name);
+      Request r = request_of(c);
+      r.decode = true;
+      Model model = Model::open(folder_of(c), {.threads = 2, .precision = Precision::f32, .memory_limit = limit});
+      const Json memory = Json::parse(model.generate(r).report).at("memory");
+      const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
+      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: planned %ld measured %ld\n", name, long(planned), long(measured));
+      EXPECT_EQ(measured, planned) << name;
+    }
+}
+
 void expect_same(const Generation& made, const Generation& wanted) {
   EXPECT_EQ(made.latents.values, wanted.latents.values);
   ASSERT_EQ(made.images.size(), wanted.images.size());
@@ -198,6 +256,14 @@ TEST_F(Flux, what_does_not_fit_is_refused_in_one_line) {
   expect(
       "default", [](Request& r) { r.guidance_method = "slg", r.negative_prompt = "", r.options["true_cfg_scale"] = 2.0; },
       "guidance 'slg': not supported by the transformer of flux1");
+}
+
+TEST_F(Flux, an_encoder_of_another_size_is_refused) {
+  OpenOptions options;
+  options.components["text_encoder_2"].path = checkpoint_folder("flux_schnell") / "text_encoder_2";
+  EXPECT_TRUE(complaint_of([&] {
+                Model::open(checkpoint_folder("flux_dev"), options);
+              }).ends_with("the transformer takes text states of width 20 (joint_attention_dim), expected text_encoder_2's 12"));
 }
 
 TEST_F(Flux, a_checkpoint_whose_parts_do_not_fit_is_refused) {

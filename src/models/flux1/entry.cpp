@@ -17,7 +17,7 @@ Entry entry() {
                             "FluxKontextInpaintPipeline"},
               .files = &files,
               .options = {options.begin(), options.end()},
-              .benchmarks = {"flux1-dev"},
+              .benchmarks = {Benchmark{"flux-dev", "flux1-dev"}},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<Flux>(c); },
               .check = check,
               .prompt_readers = prompt_readers,

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "models/diffusion/finite.h"
 #include "models/option.h"
 #include "models/request.h"
 #include "ops/shape_ops.h"
@@ -33,13 +34,14 @@ Sd3Prompts::Sd3Prompts(const Sd3Config& config, std::vector<diffusion::Slot<part
       texts_(config.towers, std::move(slots), {.clip_skip = 2, .final_norm = false, .pooled_unprojected = true}, task, use_negative, host,
              resolved) {
   const Request& request = task.request;
-  if (!t5_ && !declines_t5(request)) {
-    if (config.has_t5 == Sd3Config::T5::lacking)
+  if (!t5_) {
+    if (!declines_t5(request) && config.has_t5 == Sd3Config::T5::lacking)
       fail<UsageError>(
           "generate: the checkpoint lacks its third text encoder (T5), expected one with --text-encoder-3, or --no-t5 to do without it");
     for (const char* option : {"prompt_3", "negative_prompt_3"})
       if (request.options.contains(option))
-        fail<UsageError>("generate: {} is for the third text encoder (T5), which the checkpoint does not have", option);
+        fail<UsageError>("generate: {} is for the third text encoder (T5), which {}", option,
+                         declines_t5(request) ? "the run does without" : "the checkpoint does not have");
   }
   if (t5_ && !request.embeddings.empty())
     fail<UnsupportedError>("generate: embeddings are not supported by the third text encoder (T5), expected --no-t5");
@@ -92,7 +94,10 @@ std::vector<EncodedPrompt> Sd3Prompts::encode(const diffusion::Loaded& networks,
       for (const RowEntry& entry : condition) rows.push_back(entry.row);
   std::vector<Tensor> states;
   if (t5_) states = t5::encode_rows(networks[*t5_], rows, *config_.t5_tokenizer);
-  for (Tensor& z : states) z = z.to(host);
+  for (Tensor& z : states) {
+    z = z.to(host);
+    diffusion::require_finite(z, "text_encoder_3", "its states");
+  }
 
   std::vector<EncodedPrompt> out;
   size_t first = 0;  // row of the condition

@@ -8,7 +8,7 @@
 
 #include "core/files/config.h"
 #include "models/clip/towers.h"
-#include "models/diffusion/latent_model.h"
+#include "models/image_family.h"
 #include "text/prompt/prompt.h"
 
 namespace hearth::models::stable_diffusion {
@@ -23,9 +23,9 @@ enum class StartsFrom { noise, image };
 // Everything that the shared code needs to know of a family.
 struct Family {
   std::string_view name;
-  std::vector<TowerNames> towers;                 // their states are concatenated in this order for the UNet's cross-attention
-  std::vector<Option> options;                    // the family's own
-  std::vector<std::string_view> benchmarks = {};  // ImageFamily::benchmarks
+  std::vector<TowerNames> towers;          // their states are concatenated in this order for the UNet's cross-attention
+  std::vector<Option> options;             // the family's own
+  std::vector<Benchmark> benchmarks = {};  // ImageFamily::benchmarks
   // Components that are ignored, with a note.
   std::vector<std::string_view> ignored_components = {"safety_checker", "feature_extractor", "image_encoder", "depth_estimator"};
 
