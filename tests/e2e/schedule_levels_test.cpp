@@ -48,7 +48,8 @@ std::vector<Kind> kinds() {
           {"xl_refiner"},
           {"xl", "", euler_without_offset()},
           {"xl", "", edm()},
-          {"xl", "", {{"_class_name", "FlowMatchEulerDiscreteScheduler"}, {"shift", 3.0}}}};
+          {"xl", "", {{"_class_name", "FlowMatchEulerDiscreteScheduler"}, {"shift", 3.0}}},
+          {"sd3"}};
 }
 
 void make_one(CheckpointCopy& copy, const Kind& kind) {
@@ -67,7 +68,7 @@ int64_t compare(Model& model, const std::filesystem::path& path, const std::stri
   int64_t ran = 0;
   for (const ScheduleLevels& listed : schedule_levels(path, sampler, 20)) {
     SCOPED_TRACE(listed.name);
-    Request r{.prompt = "", .width = 16, .height = 8, .steps = 20, .guidance = 1, .seed = 1, .decode = false};
+    Request r{.prompt = "", .width = 16, .height = 16, .steps = 20, .guidance = 1, .seed = 1, .decode = false};
     r.sampler = sampler, r.schedule = listed.name, r.stop_after = 1;
     const std::string refused = complaint_of([&] {
       const Json levels = Json::parse(model.generate(r).report).at("levels");

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "models/clip/embeddings.h"
 #include "models/clip/files.h"
+#include "models/diffusion/finite.h"
 #include "models/option.h"
 #include "models/request.h"
 
@@ -148,7 +149,12 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
                                   .pooled_unprojected = rules_.pooled_unprojected};
       const auto some = std::span(texts.prompts).subspan(first, count);
       std::vector<EncodedPrompt> encoded = encode_prompts(networks[slots_[i]], some, embeddings, texts.empty_chunk, how);
-      for (size_t k = 0; k < count; ++k) of_prompts[first + k].push_back(diffusion::moved(std::move(encoded[k]), host));
+      for (size_t k = 0; k < count; ++k) {
+        for (const diffusion::EncodedCondition& condition : encoded[k].conditions)
+          for (const diffusion::EncodedEntry& entry : condition.entries)
+            for (const auto& [name, x] : entry.given.tensors) diffusion::require_finite(x, towers_[i].names.encoder, "its " + name);
+        of_prompts[first + k].push_back(diffusion::moved(std::move(encoded[k]), host));
+      }
     };
     if (texts.clip_skip == texts.clip_skip_negative) {
       encode_some(0, wanted, texts.clip_skip);

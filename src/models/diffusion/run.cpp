@@ -1,4 +1,5 @@
 #include "models/diffusion/run.h"
+#include "models/diffusion/finite.h"
 
 #include <chrono>
 #include <cmath>
@@ -16,13 +17,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Counts non-finite values in the whole tensor; an output of a component must be finite before it is used.
+// An output that must be finite; its largest value is reported.
 void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
+  diffusion::require_finite(x, component, what);
   unless_dry(x.backend(), [&] {
     const Tensor values = dense_on_host(x);
-    if (const int64_t bad = count_non_finite(values))
-      fail<NonFiniteError>("{}: {} of {} values of {} are NaN or infinite, so no image is generated (debug \"nan\" finds the first op)",
-                           component, bad, x.numel(), what);
     double& largest = result.largest[std::string(component)];
     for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));
   });

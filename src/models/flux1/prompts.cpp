@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/clip/towers.h"
+#include "models/diffusion/finite.h"
 #include "models/flux1/options.h"
 #include "models/request.h"
 #include "models/slots.h"
@@ -76,6 +77,7 @@ std::vector<diffusion::EncodedPrompt> Prompts::encode(const diffusion::Loaded& n
   if (rows_.empty()) return prompts;
   const Tensor pooled = networks[encoders_.clip](clip_ids_).pooled.to(host);
   const std::vector<Tensor> states = t5::encode_rows(networks[encoders_.t5], rows_, config_.t5_tokenizer);
+  for (const Tensor& z : states) diffusion::require_finite(z, "text_encoder_2", "its states");
   for (size_t i = 0; i < rows_.size(); ++i) add(states[i].to(host), pooled.slice(0, int64_t(i), int64_t(i) + 1));
   return prompts;
 }
