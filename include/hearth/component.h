@@ -33,7 +33,8 @@ struct ComponentOptions {
   // Replacement, or addition: a file in any layout that contains the component (safetensors or pickled, alone or with others), a
   // component's folder, or a diffusers folder. Empty: the checkpoint's own.
   std::filesystem::path path;
-  std::optional<Precision> precision;  // overrides OpenOptions::precision; ignored if the checkpoint lacks the component
+  // Both are refused for a component that the model lacks, unless it has another of the same kind (text encoders, image encoders).
+  std::optional<Precision> precision;  // overrides OpenOptions::precision
   std::string device;                  // overrides OpenOptions::device; empty: the same device
 };
 

@@ -46,6 +46,11 @@ TEST_F(RerunTest, own_images_are_reproduced_to_the_pixel) {
   expect_again({"--compat", "a1111", "--sampler", "euler a", "--ensd", "31337"});
   const std::string xl = HEARTH_SOURCE_DIR "/tests/e2e/golden/xl";
   expect_again({"--model", xl, "--clip-skip", "3", "--clip-skip-2", "1"}, {"--model", xl});
+  const std::string sd35 = HEARTH_SOURCE_DIR "/tests/e2e/golden/sd35";
+  expect_again({"--model", sd35, "--no-t5", "--prompt-2", "a boat", "--negative-prompt-2", "rain"}, {"--model", sd35});
+  expect_again({"--model", sd35, "--prompt-3", "a boat", "--negative-prompt-3", "rain", "--max-sequence-length", "20", "--guidance-method",
+                "slg", "--guidance-opt", "layers=1,2", "--guidance-opt", "stop=0.9"},
+               {"--model", sd35});
   expect_again({"--compat", "comfyui", "--sampler", "dpmpp_2m", "--batch-index", "3"});
   expect_again({"--compat", "a1111", "--sampler", "dpm fast", "--rng", "cpu", "--discard-penultimate"});
   expect_again({"--sampler", "euler", "--schedule", "karras", "--rng", "nv"});

@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "api/assets.h"
 #include "api/image/array.h"
@@ -28,6 +31,19 @@ void add_components(const OpenOptions& options, api::LoadedModel& model, models:
     }
     if (component.precision) request.types_of_some[name] = api::weight_types(*component.precision, *device);
   }
+}
+
+// Text encoders share their flags, as image encoders do, so a setting may name one that the model lacks beside one that it has.
+void check_components(const OpenOptions& options, const models::ImageModel& model) {
+  std::map<std::string, std::string> flags;
+  for (const ComponentInfo& info : list_components()) flags[info.name] = info.precision_flag;
+  std::vector<std::string> names;
+  std::set<std::string> effective;
+  for (const models::ComponentReport& c : model.components()) names.push_back(c.name), effective.insert(flags[c.name]);
+  for (const auto& [name, component] : options.components)
+    if ((component.precision || !component.device.empty()) && !effective.contains(flags[name]))
+      fail<UsageError>("open: a {} is given for {}, which the model does not have, expected one for {}",
+                       component.precision ? "precision" : "device", name, fmt::join(names, ", "));
 }
 
 // The name of the folder, or of the file without its extension.
@@ -74,6 +90,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
                               .preview_decoder = hub::local_model(options.preview_decoder)};
   add_components(options, *impl, request);
   impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
+  check_components(options, *impl->pipeline);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
   for (const models::ComponentReport& c : impl->pipeline->components()) {
     files.emplace_back(c.name, std::vector<std::filesystem::path>());

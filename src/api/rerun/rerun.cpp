@@ -4,6 +4,7 @@
 
 #include "api/image/editing.h"
 #include "api/settings/recipe.h"
+#include "api/settings/rerun_arguments.h"
 #include "core/error.h"
 #include "media/formats/image_file.h"
 
@@ -16,7 +17,7 @@ void add_setting(const Row& row, const Json& recipe, Rerun& r) {
   if (kept.is_null()) return;
   if (row.reporting.rerun) return row.reporting.rerun(row, kept, recipe, r);
   if (row.reporting.omitted_value && is_omitted(row, kept)) return;
-  for (const std::string& text : typed(row, kept)) add_flag(r, flag_of(row.setting), text);
+  rerun_always(row, kept, recipe, r);
 }
 
 // Adds the settings that metadata stores under the names of flags.

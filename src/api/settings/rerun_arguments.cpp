@@ -19,7 +19,10 @@ bool shared_generator(const Json& recipe) {
 }  // namespace
 
 void rerun_always(const Row& row, const Json& stored, const Json&, Rerun& r) {
-  for (const std::string& text : typed(row, stored)) add_flag(r, flag_of(row.setting), text);
+  for (const std::string& text : typed(row, stored)) {
+    if (row.form == Form::toggle) r.arguments.push_back("--" + flag_of(row.setting));
+    else add_flag(r, flag_of(row.setting), text);
+  }
 }
 
 void rerun_unless_default(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
