@@ -14,10 +14,10 @@ namespace hearth {
 
 // Times the parts of a model's run and compares them with the machine's ceilings, measured in the same run.
 struct BenchOptions {
-  // "" or the name of an image benchmark: load, text encoding, step and VAE decode. "vae", "clip": load and that component alone. "blocks":
-  // each block of the three networks. "threads": a step with 1, 2, 4 … threads. "paths": a step on each kernel path. "samplers": a step of
-  // each sampler without its denoiser call, as a fraction of that call. "ops": every op of a step and a VAE decode of each image benchmark;
-  // UsageError with a model, variant or size.
+  // "" or the name of an image benchmark: load, text encoding, step and VAE decode. "step", "vae", "clip": load and that component alone.
+  // "blocks": each block of the three networks. "threads": a step with 1, 2, 4 … threads. "paths": a step on each kernel path. "samplers":
+  // a step of each sampler without its denoiser call, as a fraction of that call. "ops": every op of a step and a VAE decode of each image
+  // benchmark; UsageError with a model, variant or size.
   std::string what;
   std::string only;     // with "ops": only ops whose name contains this
   std::string weights;  // storage type of generated weights: f16, bf16, f32, q8_0, q4_0, q4_k, …; "": f16, for images that of `precision`

@@ -127,8 +127,9 @@ Bench bench(const BenchOptions& given) {
   if (what == "samplers") return bench_samplers(options);
   if (what == "vae") return bench_parts(options, {Role::codec});
   if (what == "clip") return bench_parts(options, {Role::text_encoder});
+  if (what == "step") return bench_parts(options, {Role::denoiser});
   if (whole) return bench_parts(options, {Role::text_encoder, Role::denoiser, Role::codec});
-  fail<UsageError>("bench: '{}' is unknown, expected one of ops, blocks, {}, vae, clip, threads, paths, samplers", what,
+  fail<UsageError>("bench: '{}' is unknown, expected one of ops, blocks, {}, step, vae, clip, threads, paths, samplers", what,
                    fmt::join(benchmarks, ", "));
 }
 

@@ -23,13 +23,13 @@ void run_bench(std::span<const std::string> arguments) {
   models.emplace_back("demo");
   Flags::Choice what{.names = {"ops", "blocks"}};
   what.names.insert(what.names.end(), image.begin(), image.end());
-  what.names.insert(what.names.end(), {"vae", "clip", "threads", "paths", "samplers"});
-  flags.choice(
-      "what", "WHAT",
-      fmt::format("What to measure: a whole model ({}), one component (vae, clip), its blocks, a step per thread count (threads) or "
-                  "kernel path (paths), the overhead of samplers, or single operations (ops)",
-                  fmt::join(image, ", ")),
-      options.what, what, image.front());
+  what.names.insert(what.names.end(), {"step", "vae", "clip", "threads", "paths", "samplers"});
+  flags.choice("what", "WHAT",
+               fmt::format("What to measure: a whole model ({}), one component (a denoising step, vae, clip), its blocks, a step per "
+                           "thread count (threads) or "
+                           "kernel path (paths), the overhead of samplers, or single operations (ops)",
+                           fmt::join(image, ", ")),
+               options.what, what, image.front());
   flags.group("Model");
   flags
       .text("-m,--model", "NAME",

@@ -62,11 +62,13 @@ TEST_F(BenchTest, defaults_to_the_native_size) {
 }
 
 TEST_F(BenchTest, measures_one_component) {
-  const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"});
+  const Json vae = measure({"vae", "-W", "64", "-H", "64"}), clip = measure({"clip"}), step = measure({"step", "-W", "64", "-H", "64"});
   EXPECT_EQ(vae["parts"].size(), 2u) << vae.dump();
   EXPECT_GT(vae["parts"]["vae_decode"]["fraction"].get<double>(), 0.0);
   EXPECT_EQ(clip["parts"].size(), 2u) << clip.dump();
   EXPECT_GT(clip["parts"]["text"]["gflop"].get<double>(), 0.0);
+  EXPECT_EQ(step["parts"].size(), 2u) << step.dump();
+  EXPECT_GT(step["parts"]["unet_step"]["gflop"].get<double>(), 0.0);
 }
 
 // The blocks contain all products of their component, each once.
