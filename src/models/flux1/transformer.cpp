@@ -14,18 +14,6 @@ namespace {
 constexpr float eps = 1e-6f;             // of every norm
 constexpr int64_t sinusoid_width = 256;  // of timestep and guidance
 
-// The i-th of the vectors of a modulation.
-Tensor vector_of(const Tensor& modulation, int64_t i, int64_t count) {
-  const int64_t width = modulation.size(1) / count;
-  return modulation.slice(1, i * width, (i + 1) * width);
-}
-Tensor gate_of(const Tensor& modulation, int64_t i, int64_t count) { return ops::contiguous(vector_of(modulation, i, count)); }
-
-// LayerNorm without weights, with scale and shift of each image.
-Tensor modulated(const Tensor& x, const Tensor& shift, const Tensor& scale, Stored stored) {
-  return ops::layer_norm(x, {.eps = eps, .scale = scale, .shift = shift, .stored = stored});
-}
-
 // Attention of all heads; q and k [n, S, N, head] before rotation → [n, S, D].
 Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors) {
   const auto [n, S, N, head] = q.dims<4>();
@@ -91,16 +79,6 @@ Tensor rotary_table(const TransformerConfig& c, int64_t text_tokens, std::span<c
   return table.to(backend);
 }
 
-EmbeddingMlp::EmbeddingMlp(const Scope& w, int64_t in, int64_t width)
-    : linear_1((w / "linear_1").exact(), in, width), linear_2((w / "linear_2").exact(), width, width) {}
-
-Tensor EmbeddingMlp::operator()(const Tensor& x, const Tensor& added) const {
-  return linear_2(linear_1(x, {.activation = Activation::silu}), {.residual = added});
-}
-
-Modulation::Modulation(const Scope& w, int64_t width_, int64_t count)
-    : linear((w / "linear").exact(), width_, count * width_), width(width_) {}
-
 Projections::Projections(const Scope& w, const TransformerConfig& c, bool added)
     : q(w / (added ? "add_q_proj" : "to_q"), c.width(), c.width()),
       k(w / (added ? "add_k_proj" : "to_k"), c.width(), c.width()),
@@ -123,24 +101,20 @@ DoubleBlock::Stream::Stream(const Scope& w, const TransformerConfig& c, bool tex
       up(w / (text ? "ff_context" : "ff") / "net" / 0 / "proj", c.width(), 4 * c.width()),
       down(w / (text ? "ff_context" : "ff") / "net" / 2, 4 * c.width(), c.width()) {}
 
-Tensor DoubleBlock::Stream::finish(const Tensor& x, const Tensor& attended, const Tensor& m) const {
-  const Tensor h = out(attended, {.gate = gate_of(m, 2, 6), .residual = x});
-  const Tensor y = modulated(h, vector_of(m, 3, 6), vector_of(m, 4, 6), Stored::inner);
-  return down(up(y, {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = gate_of(m, 5, 6), .residual = h});
+Tensor DoubleBlock::Stream::finish(const Tensor& x, const Tensor& attended, const Modulation::Vectors& m) const {
+  const Tensor h = out(attended, {.gate = m.gate(2), .residual = x});
+  return down(up(m.norm(h, 3, 4, eps), {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = m.gate(5), .residual = h});
 }
 
 DoubleBlock::DoubleBlock(const Scope& w, const TransformerConfig& c) : image(w, c, false), text(w, c, true), path(w.path()) {}
 
 void DoubleBlock::operator()(Tensor& x, Tensor& c, const Tensor& temb, const Tensor& table) const {
   const BlockScope block(path);
-  const Tensor of_image = image.norm1.linear(temb), of_text = text.norm1.linear(temb);
+  const Modulation::Vectors of_image = image.norm1(temb), of_text = text.norm1(temb);
   const int64_t L = c.size(1), S = L + x.size(1);
-  const auto projected = [](const Stream& s, const Tensor& h, const Tensor& m) {
-    return s.projections(modulated(h, vector_of(m, 0, 6), vector_of(m, 1, 6), Stored::inner));
-  };
   Tensor attended;
   {
-    const std::array<Tensor, 3> a = projected(text, c, of_text), b = projected(image, x, of_image);
+    const std::array<Tensor, 3> a = text.projections(of_text.norm(c, 0, 1, eps)), b = image.projections(of_image.norm(x, 0, 1, eps));
     attended = attend(ops::concat({a[0], b[0]}, 1), ops::concat({a[1], b[1]}, 1), ops::concat({a[2], b[2]}, 1), table,
                       image.projections.q.weight.form.factors);
   }
@@ -159,15 +133,15 @@ SingleBlock::SingleBlock(const Scope& w, const TransformerConfig& c)
 
 Tensor SingleBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& table) const {
   const BlockScope block(path);
-  const Tensor m = norm.linear(temb);
+  const Modulation::Vectors m = norm(temb);
   Tensor both;
   {
-    const Tensor h = modulated(x, vector_of(m, 0, 3), vector_of(m, 1, 3), Stored::inner);
+    const Tensor h = m.norm(x, 0, 1, eps);
     const auto [q, k, v] = projections(h);
     const Tensor attended = attend(q, k, v, table, projections.q.weight.form.factors);
     both = ops::concat({attended, proj_mlp(h, {.activation = Activation::gelu_tanh, .out = attended.dtype()})}, 2);
   }
-  const Tensor y = proj_out(both, {.gate = gate_of(m, 2, 3), .residual = x});
+  const Tensor y = proj_out(both, {.gate = m.gate(2), .residual = x});
   tap(path, y);
   return y;
 }
@@ -225,8 +199,7 @@ Tensor Transformer::operator()(const Tensor& x, std::span<const Position> positi
   image = text = {};
   for (const SingleBlock& block : single_transformer_blocks) both = block(both, temb, table);
   const BlockScope block("norm_out");
-  const Tensor m = norm_out.linear(temb);
-  return proj_out(modulated(both.slice(1, L, L + rows), vector_of(m, 1, 2), vector_of(m, 0, 2), Stored::plain));
+  return proj_out(norm_out(temb).norm(both.slice(1, L, L + rows), 1, 0, eps, Stored::plain));
 }
 
 }  // namespace hearth::models::flux1

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "models/flux1/transformer_config.h"
-#include "nn/layers.h"
+#include "nn/conditioning.h"
 #include "weights/blocks.h"
 
 namespace hearth::models::flux1 {
@@ -44,21 +44,7 @@ struct Conditions {
   std::span<const float> guidance{};   // the guidance scale, one for all or one per image; empty if the network has no input for it
 };
 
-// linear_2(silu(linear_1(x))).   [n, in] → [n, D] f32, with f32 factors at every precision
-struct EmbeddingMlp {
-  EmbeddingMlp(const Scope& w, int64_t in, int64_t width);
-  Tensor operator()(const Tensor& x, const Tensor& added = {}) const;  // + added
-
-  nn::Linear linear_1, linear_2;
-};
-
-// `count` vectors of D for each image from the activated conditioning (Peebles & Xie 2023, arXiv 2212.09748).   [n, D] → [n, count·D]
-struct Modulation {
-  Modulation(const Scope& w, int64_t width_, int64_t count);
-
-  nn::Linear linear;
-  int64_t width;
-};
+using nn::EmbeddingMlp, nn::Modulation;
 
 // q, k and v of a stream with RMS-normalized heads.   [n, T, D] → [n, T, N, head] each
 struct Projections {
@@ -80,7 +66,7 @@ struct DoubleBlock {
   // What one stream has.
   struct Stream {
     Stream(const Scope& w, const TransformerConfig& config, bool text);
-    Tensor finish(const Tensor& x, const Tensor& attended, const Tensor& modulation) const;  // adds attention and MLP to x
+    Tensor finish(const Tensor& x, const Tensor& attended, const Modulation::Vectors& m) const;  // adds attention and MLP to x
 
     Modulation norm1;  // norm1, norm1_context: shift, scale, gate of the attention, shift, scale, gate of the MLP
     Projections projections;

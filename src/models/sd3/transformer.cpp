@@ -11,19 +11,13 @@ namespace {
 constexpr float eps = 1e-6f;
 constexpr int64_t time_channels = 256;
 
-// The i-th of the equal parts of a modulation [B, n·W].
-Tensor modulation_part(const Tensor& all, int64_t i, int64_t width) { return all.slice(1, i * width, (i + 1) * width); }
-
-// Shift, scale and gate of one branch.
+// Where a branch finds its shift, scale and gate among the vectors of a modulation.
 struct Branch {
-  Branch(const Tensor& all, int64_t first, int64_t width)
-      : shift(modulation_part(all, first, width)),
-        scale(modulation_part(all, first + 1, width)),
-        gate(ops::contiguous(modulation_part(all, first + 2, width))) {}
+  Tensor norm(const Tensor& x) const { return vectors.norm(x, first, first + 1, eps); }
+  Tensor gate() const { return vectors.gate(first + 2); }
 
-  Tensor norm(const Tensor& x) const { return ops::layer_norm(x, {.eps = eps, .scale = scale, .shift = shift, .stored = Stored::inner}); }
-
-  Tensor shift, scale, gate;  // [B, W]
+  const nn::Modulation::Vectors& vectors;
+  int64_t first;
 };
 
 Tensor attend(const Heads& h, const Weight& like) {
@@ -64,8 +58,8 @@ Tensor MmditMlp::operator()(const Tensor& x, const Tensor& gate, const Tensor& r
 }
 
 JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer)
-    : norm1((w / "norm1" / "linear").exact(), c.width(), (c.is_dual(layer) ? 9 : 6) * c.width()),
-      norm1_context((w / "norm1_context" / "linear").exact(), c.width(), (layer + 1 == c.layers ? 2 : 6) * c.width()),
+    : norm1(w / "norm1", c.width(), c.is_dual(layer) ? 9 : 6),
+      norm1_context(w / "norm1_context", c.width(), layer + 1 == c.layers ? 2 : 6),
       image(w / "attn", c, StreamProjections::own),
       text(w / "attn", c, StreamProjections::added),
       to_out(first_of_last_attention(w / "attn"), c.width(), c.width()),
@@ -82,32 +76,22 @@ JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer)
 
 JointStreams JointBlock::operator()(const JointStreams& x, const Tensor& temb) const {
   const BlockScope scope(path);
-  const int64_t W = temb.size(1), T = x.image.size(1), L = x.text.size(1);
-  const Tensor m = norm1(temb), m_text = norm1_context(temb);
-  const Branch attention(m, 0, W), mlp(m, 3, W);
+  const int64_t T = x.image.size(1), L = x.text.size(1);
+  const nn::Modulation::Vectors m = norm1(temb), m_text = norm1_context(temb);
+  const Branch attention{m, 0}, mlp{m, 3}, second{m, 6}, text_attention{m_text, 0}, text_mlp{m_text, 3};
 
   const Heads of_image = image(attention.norm(x.image));
-  std::optional<Branch> text_attention;
-  if (to_add_out) text_attention.emplace(m_text, 0, W);
-  const Heads of_text = text(to_add_out ? text_attention->norm(x.text)
-                                        : ops::layer_norm(x.text, {.eps = eps,
-                                                                   .scale = modulation_part(m_text, 0, W),
-                                                                   .shift = modulation_part(m_text, 1, W),
-                                                                   .stored = Stored::inner}));
-  const Tensor attended = attend(joined(of_image, of_text), image.q.weight);  // image first, then text
+  const Heads of_text = text(to_add_out ? text_attention.norm(x.text) : m_text.norm(x.text, 1, 0, eps));  // the last block: scale, shift
+  const Tensor attended = attend(joined(of_image, of_text), image.q.weight);                              // image first, then text
 
   JointStreams y;
-  y.image = to_out(attended.slice(1, 0, T), {.gate = attention.gate, .residual = x.image});
-  if (dual) {
-    const Branch second(m, 6, W);
-    y.image = (*dual_out)(attend((*dual)(second.norm(x.image)), dual->q.weight), {.gate = second.gate, .residual = y.image});
-  }
-  y.image = ff(mlp.norm(y.image), mlp.gate, y.image);
+  y.image = to_out(attended.slice(1, 0, T), {.gate = attention.gate(), .residual = x.image});
+  if (dual) y.image = (*dual_out)(attend((*dual)(second.norm(x.image)), dual->q.weight), {.gate = second.gate(), .residual = y.image});
+  y.image = ff(mlp.norm(y.image), mlp.gate(), y.image);
   tap(path, y.image);
   if (!to_add_out) return y;
-  const Branch text_mlp(m_text, 3, W);
-  y.text = (*to_add_out)(attended.slice(1, T, T + L), {.gate = text_attention->gate, .residual = x.text});
-  y.text = (*ff_context)(text_mlp.norm(y.text), text_mlp.gate, y.text);
+  y.text = (*to_add_out)(attended.slice(1, T, T + L), {.gate = text_attention.gate(), .residual = x.text});
+  y.text = (*ff_context)(text_mlp.norm(y.text), text_mlp.gate(), y.text);
   tap(path + ".text", y.text);
   return y;
 }
@@ -116,13 +100,11 @@ Mmdit::Mmdit(const Scope& w, const MmditConfig& c)
     : config(c),
       patches(w / "pos_embed" / "proj", c.in_channels, c.width(), c.patch, ConvSpec::plane(c.patch)),
       positions((w / "pos_embed").table("pos_embed", {1, c.position_side * c.position_side, c.width()})),
-      time_1((w / "time_text_embed" / "timestep_embedder" / "linear_1").exact(), time_channels, c.width()),
-      time_2((w / "time_text_embed" / "timestep_embedder" / "linear_2").exact(), c.width(), c.width()),
-      text_1((w / "time_text_embed" / "text_embedder" / "linear_1").exact(), c.pooled_width, c.width()),
-      text_2((w / "time_text_embed" / "text_embedder" / "linear_2").exact(), c.width(), c.width()),
+      timestep_embedder(w / "time_text_embed" / "timestep_embedder", time_channels, c.width()),
+      text_embedder(w / "time_text_embed" / "text_embedder", c.pooled_width, c.width()),
       context_embedder(w / "context_embedder", c.text_width, c.width()),
       blocks(w / "transformer_blocks", c.layers, [c](const Scope& block, int64_t i) { return JointBlock(block, c, i); }),
-      norm_out((w / "norm_out" / "linear").exact(), c.width(), 2 * c.width()),
+      norm_out(w / "norm_out", c.width(), 2),
       proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {}
 
 void Mmdit::check(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled) const {
@@ -159,8 +141,7 @@ Tensor Mmdit::embed_time(Backend& backend, std::span<const float> timesteps, con
                                                         : std::vector<float>(timesteps.begin(), timesteps.end());
   const Tensor temb = in_block("time_text_embed", [&] {
     const Tensor sinusoid = nn::embed_timesteps(backend, each, {.channels = time_channels});
-    const Tensor time = time_2(time_1(sinusoid, {.activation = Activation::silu}));
-    return text_2(text_1(pooled, {.activation = Activation::silu}), {.residual = time});
+    return text_embedder(pooled, timestep_embedder(sinusoid));
   });
   return ops::activate(temb, Activation::silu);
 }
@@ -168,7 +149,7 @@ Tensor Mmdit::embed_time(Backend& backend, std::span<const float> timesteps, con
 Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled,
                          const SkippedLayers& skipped) const {
   check(x, timesteps, context, pooled);
-  const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p, W = config.width();
+  const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p;
   const Tensor temb = embed_time(x.backend(), timesteps, pooled);
   JointStreams streams{embed_image(x), in_block("context_embedder", [&] { return context_embedder(context); })};
 
@@ -199,11 +180,8 @@ Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, cons
   }
   join();
 
-  const Tensor m = norm_out(temb);
-  const Tensor last = in_block("norm_out", [&] {
-    return ops::layer_norm(streams.image,
-                           {.eps = eps, .scale = modulation_part(m, 0, W), .shift = modulation_part(m, 1, W), .stored = Stored::inner});
-  });
+  const nn::Modulation::Vectors m = norm_out(temb);  // scale, shift
+  const Tensor last = in_block("norm_out", [&] { return m.norm(streams.image, 1, 0, eps); });
   // The values of a token are ordered row, column, channel of its patch.
   const Tensor tokens = proj_out(last, {.out = x.dtype()}).view({B * rows, columns, p, p * config.out_channels});
   std::vector<Tensor> lines;

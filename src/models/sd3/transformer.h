@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/sd3/config.h"
-#include "nn/layers.h"
+#include "nn/conditioning.h"
 #include "weights/blocks.h"
 
 namespace hearth::models::sd3 {
@@ -58,8 +58,8 @@ struct JointBlock {
   JointStreams operator()(const JointStreams& x, const Tensor& temb) const;
 
   // Modulations, from temb. norm1: shift, scale and gate of the attention, the same of the MLP, and in a block with dual attention the same
-  // of the second attention: [6W or 9W, W]. norm1_context: the first six, or in the last block scale and shift.
-  nn::Linear norm1, norm1_context;
+  // of the second attention. norm1_context: the first six, or in the last block scale and shift.
+  nn::Modulation norm1, norm1_context;
   StreamProjections image, text;          // attn
   nn::Linear to_out;                      // attn.to_out.0
   std::optional<nn::Linear> to_add_out;   // attn.to_add_out; not in the last block
@@ -87,13 +87,12 @@ struct Mmdit {
                     const SkippedLayers& skipped = {}) const;
 
   MmditConfig config;
-  nn::Conv2d patches;         // pos_embed.proj, kernel and stride `patch`
-  Tensor positions;           // pos_embed.pos_embed [1, side², W], in the stored dtype
-  nn::Linear time_1, time_2;  // time_text_embed.timestep_embedder.linear_1, .linear_2
-  nn::Linear text_1, text_2;  // time_text_embed.text_embedder.linear_1, .linear_2
+  nn::Conv2d patches;                                 // pos_embed.proj, kernel and stride `patch`
+  Tensor positions;                                   // pos_embed.pos_embed [1, side², W], in the stored dtype
+  nn::EmbeddingMlp timestep_embedder, text_embedder;  // time_text_embed.…
   nn::Linear context_embedder;
   Blocks<JointBlock> blocks;  // transformer_blocks.i
-  nn::Linear norm_out;        // norm_out.linear: scale and shift
+  nn::Modulation norm_out;    // scale and shift
   nn::Linear proj_out;
 
  private:
