@@ -7,8 +7,8 @@
 #include "models/language_loading.h"
 #include "models/language_registry.h"
 #include "weights/gguf/gguf_language.h"
-#include "weights/gguf/gguf_rope.h"
 #include "weights/listing.h"
+#include "weights/stacked.h"
 
 namespace hearth::api {
 namespace {
@@ -44,19 +44,37 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
   to.values.text("general.type", "model");
   to.values.text("general.name", name);
   write_gguf_config(config, architecture, to.values);
-  if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty()) {
+  for (auto& [tensor, divisors] : gguf_divisors(config, architecture)) {
     const Shape shape = {std::ssize(divisors)};
-    to.tensors.push_back({.name = std::string(gguf_rope_tensor), .stored = {}, .shape = shape, .values = std::move(divisors)});
+    to.tensors.push_back({.name = tensor, .stored = {}, .shape = shape, .values = std::move(divisors), .stack = {}});
   }
+  std::map<std::string, size_t> stacks;  // their indices in to.tensors
   for (const auto& [published, info] : tensors) {
+    if (const auto slice = stack_of(published, architecture.stacks)) {
+      const auto [stack, added] = stacks.emplace(slice->stack, to.tensors.size());
+      if (added)
+        to.tensors.push_back({.name = slice->stack, .stored = {}, .dtype = info.dtype, .shape = info.shape, .values = {}, .stack = {}});
+      std::vector<std::string>& names = to.tensors[stack->second].stack;
+      names.resize(std::max(names.size(), size_t(slice->index) + 1));
+      names[size_t(slice->index)] = published;
+      continue;
+    }
     ExportedTensor t{.name = gguf_name(published, architecture, config.where()),
                      .stored = published,
                      .dtype = info.dtype,
                      .shape = info.shape,
-                     .values = {}};
+                     .values = {},
+                     .stack = {}};
     for (const auto& [pattern, count] : architecture.neighbors)
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
+    if (std::ranges::any_of(architecture.plus_one, [&](std::string_view p) { return rewrite(published, p, p).has_value(); })) t.offset = 1;
     to.tensors.push_back(std::move(t));
+  }
+  for (const auto& [name, index] : stacks) {
+    ExportedTensor& t = to.tensors[index];
+    Shape all{std::ssize(t.stack)};
+    for (const int64_t size : t.shape) all.push_back(size);
+    t.shape = all;
   }
   return to;
 }
@@ -92,7 +110,7 @@ GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
   std::vector<std::string> encoded;
   for (const auto& [name, info] : file->list()) {
     if (!info.unreadable.empty()) fail<UnsupportedError>("{}: '{}' {}", file->describe(), name, info.unreadable);
-    to.tensors.push_back({.name = name, .stored = name, .dtype = info.dtype, .shape = info.shape, .values = {}});
+    to.tensors.push_back({.name = name, .stored = name, .dtype = info.dtype, .shape = info.shape, .values = {}, .stack = {}});
     if (is_blocked(info.dtype)) encoded.push_back(name);
   }
   if (!encoded.empty())

@@ -9,11 +9,13 @@ namespace hearth::api {
 
 struct ExportedTensor {
   std::string name;    // in the GGUF file
-  std::string stored;  // name in the source; empty if `values` is used instead
+  std::string stored;  // name in the source; empty if `values` or `stack` is used instead
   DType dtype = DType::f32;
   Shape shape;
   int64_t heads = 0;  // heads whose halves are interleaved: their rows r become rows 2r and 2r + 1 (GgufArchitecture::neighbors); 0: none
+  float offset = 0;   // added to all values (GgufArchitecture::plus_one)
   std::vector<float> values;
+  std::vector<std::string> stack;  // names in the source of the slices along the first axis (GgufArchitecture::stacks)
 };
 
 struct GgufExport {

@@ -76,9 +76,22 @@ class TensorWriter {
 
   void operator()(size_t index, const WriteBytes& write) {
     const ExportedTensor& t = model_.tensors[index];
-    const Tensor x = t.stored.empty() ? Tensor::from(device_, t.shape, t.values) : model_.source->read(t.stored, t.shape, device_);
+    if (!t.values.empty()) write_rows(index, Tensor::from(device_, t.shape, t.values), write);
+    if (!t.stored.empty()) write_stored(index, t.stored, write);
+    for (const std::string& name : t.stack) write_stored(index, name, write);
+  }
+
+ private:
+  void write_stored(size_t index, const std::string& name, const WriteBytes& write) {
+    write_rows(index, model_.source->read(name, model_.tensors[index].shape, device_), write);
+    model_.source->release(name);
+  }
+
+  // All of the tensor, or a slice of it.
+  void write_rows(size_t index, const Tensor& x, const WriteBytes& write) {
+    const ExportedTensor& t = model_.tensors[index];
     // Values that move together: a row; for a bias, one value.
-    const int64_t row = t.shape.rank() < 2 ? 1 : t.shape[-1], rows = row == 0 ? 0 : t.shape.numel() / row;
+    const int64_t row = t.shape.rank() < 2 ? 1 : t.shape[-1], rows = row == 0 ? 0 : x.numel() / row;
     const int64_t values = std::max(row, block_of(chosen_[index].dtype).values);
     const int64_t chunk = std::max<int64_t>(1, (int64_t(4) << 20) / values) * (values / row);  // rows in memory at once
     std::vector<std::byte> bytes;
@@ -94,12 +107,10 @@ class TensorWriter {
       done_ += (end - begin) * row;
       if (progress_) progress_({.phase = "quantize", .done = done_, .total = total_});
     }
-    if (!t.stored.empty()) model_.source->release(t.stored);
   }
 
- private:
   void convert(const ExportedTensor& t, const Tensor& x, DType dtype, int64_t row, int64_t first, int64_t last, std::byte* to) const {
-    const int64_t rows = t.shape.numel() / row, n = (last - first) * row;
+    const int64_t rows = x.numel() / row, n = (last - first) * row;
     std::vector<float> values(static_cast<size_t>(n));
     if (t.heads == 0) {
       decode(x.dtype(), x.raw() + bytes_of(x.dtype(), first * row), n, values.data());
@@ -107,6 +118,8 @@ class TensorWriter {
       for (int64_t r = first; r < last; ++r)
         decode(x.dtype(), x.raw() + bytes_of(x.dtype(), stored_row(r, rows, t.heads) * row), row, values.data() + (r - first) * row);
     }
+    if (t.offset != 0)
+      for (float& v : values) v += t.offset;
     if (const auto bad = std::ranges::count_if(values, [](float v) { return !std::isfinite(v); }))
       fail<WeightError>("quantize: '{}' has {} NaN or infinite values of {}", t.name, bad, n);
     encode(dtype, values.data(), n, to);
