@@ -3,8 +3,7 @@
 #include "core/error.h"
 #include "weights/gguf/gguf_folder.h"
 #include "weights/gguf/gguf_language.h"
-#include "weights/packed/mxfp4.h"
-#include "weights/packed/packed_linears.h"
+#include "weights/packed/quantization.h"
 #include "weights/stacked.h"
 
 namespace hearth {
@@ -52,12 +51,9 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
   const WeightFiles files = choose_weight_files(root, variant);
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);
-  if (has_mxfp4(c.config_)) {
-    c.tensors_ = unpacked_mxfp4(c.tensors_);
-  } else if (const auto packed = read_packed_format(c.config_, root)) {
-    c.zero_biases_ = zero_biases(*c.tensors_);
-    c.tensors_ = unpacked(c.tensors_, *packed);
-  }
+  Unpacked quantized = unpacked_by_config(c.tensors_, c.config_, root);
+  c.tensors_ = std::move(quantized.tensors);
+  c.zero_biases_ = std::move(quantized.unneeded);
   return c;
 }
 

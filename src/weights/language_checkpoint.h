@@ -1,5 +1,5 @@
 // LanguageCheckpoint: a published language model: a folder with config.json and safetensors, whole or in shards, or a GGUF file (or a
-// folder that holds only one), presented as such a folder. GPTQ and AWQ layers are unpacked (weights/packed/packed_linears.h).
+// folder that holds only one), presented as such a folder. Weights in formats of their own are unpacked (weights/packed/quantization.h).
 #pragma once
 
 #include <filesystem>

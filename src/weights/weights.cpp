@@ -306,7 +306,7 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
   // Rows of blocks stay as they are; other types become floats that an embedding reads.
-  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape);
+  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape) && !scale_of(name, {});
   const bool wider = x.dtype() == DType::f64 || (is_compact(x.dtype()) && !rows);
   if (!rows) x = x.dtype() == DType::f64 ? as_f32(x) : values_of(name, x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());

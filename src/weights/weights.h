@@ -43,7 +43,7 @@ class TensorSource {
   // A source without a list returns the shape `wanted`. WeightError or IoError if the tensor cannot be read. Mapped bytes are not copied,
   // and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
-  // The scale of a tensor of 8-bit floats (TensorInfo::scaled), f32 [1] or [rows], on the backend's host; undefined for other tensors.
+  // The scale of a tensor of 8-bit floats or blocks (TensorInfo::scaled), f32 [1] or [rows], on the backend's host; undefined for others.
   virtual Tensor scale(const std::string& /*name*/, Backend& /*backend*/) { return {}; }
   // The tensor's bytes in the file, for short tensors that are read without a backend. Empty if they are not contiguous.
   virtual std::span<const std::byte> stored_bytes(const std::string& /*name*/) const { return {}; }
