@@ -161,6 +161,11 @@ class LanguageModel {
   Plan plan(const CompletionRequest& request) const;
   // Reuses the KV cache for the tokens that the prompt shares with the previous run, which changes only the time.
   Completion complete(const CompletionRequest& request);
+  // Writes the tokens of the last run and what the model stores of them (its KV cache or recurrent states) to a file, and continues from
+  // such a file: the next run computes only the tokens of its prompt that the file does not have. UsageError if there was no run yet;
+  // WeightError for a file of another model, which names the key that differs, or of another KV cache type; IoError.
+  void save_state(const std::filesystem::path& path) const;
+  void load_state(const std::filesystem::path& path);
   // UsageError for a text of fewer than two tokens, or an invalid context or stride.
   Perplexity perplexity(const PerplexityRequest& request);
   // The chat rendered by the chat template. An exception raised by the template becomes an Error with its message.

@@ -78,21 +78,18 @@ class GeneratedFile {
 
 struct Loaded : models::LoadedLanguageModel {
   std::string_view family;
-  int64_t bytes = 0;  // of the weights that decoding a token reads: all but an embedding table that is not also the output matrix
+};
+
+// Bytes of the weights that products read.
+struct WeightBytes : Observer {
+  void on_op(const OpEvent& event) override { bytes += event.weight_bytes; }
+  int64_t bytes = 0;
 };
 
 Loaded load(const fs::path& path, Precision precision, Backend& device) {
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
   const auto [name, family] = models::find_family(checkpoint);
-  Loaded l{models::load_language_model(family, checkpoint, device, {.types = held_types(precision, device)}), name};
-  const auto tensors = checkpoint.tensors()->list();
-  const auto is = [&family = family](const std::string& tensor, std::string_view gguf_name) {
-    return std::ranges::any_of(family.gguf.names, [&](const Alias& a) { return a.stored == gguf_name && a.official == tensor; });
-  };
-  const bool tied = std::ranges::none_of(tensors, [&](const auto& t) { return is(t.first, "output.weight"); });
-  for (const auto& [tensor, info] : tensors)
-    if (tied || !is(tensor, "token_embd.weight")) l.bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
-  return l;
+  return {models::load_language_model(family, checkpoint, device, {.types = held_types(precision, device)}), name};
 }
 
 constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
@@ -134,6 +131,12 @@ Bench bench_language(const BenchOptions& options) {
     model.feed(*text, std::span(prompt).first(1), 0, ignore);
   }
   const double first_token_seconds = seconds_since(start);
+  WeightBytes read;  // by a token: of experts, only the chosen
+  {
+    const ObserverScope scope(read);
+    const auto text = model.start(1, DType::f32);
+    model.feed(*text, std::span(prompt).first(1), 0, ignore);
+  }
   note(1);
 
   Products products(ceilings);
@@ -159,14 +162,14 @@ Bench bench_language(const BenchOptions& options) {
 
   const double prompt_rate = double(prompt_tokens) / prompt_time.seconds;
   const double decode_rate = double(decode_tokens) / decode_time.seconds;
-  const double gbs = double(loaded.bytes) * decode_rate * 1e-9;
+  const double gbs = double(read.bytes) * decode_rate * 1e-9;
   nlohmann::json json;
   json["machine"] = machine_json(*device, ceilings);
   json["model"] = {{"name", options.model},
                    {"family", loaded.family},
                    {"weights", geometry ? weights : "as stored"},
                    {"factors", loaded.report.factors},
-                   {"bytes_per_token", loaded.bytes}};
+                   {"bytes_per_token", read.bytes}};
   json["parts"]["load"] = {{"seconds", load_seconds}};
   json["parts"]["first_token"] = {{"seconds", first_token_seconds}};
   json["parts"]["prompt"] = {{"tokens", prompt_tokens},

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/command.h"
 #include "cli/debug_flag.h"
 #include "cli/input.h"
@@ -23,6 +25,7 @@ struct CompleteFlags {
   SamplingFlags sampling;
   std::optional<std::string> prompt, prompt_file;
   bool no_special_tokens = false, json = false;
+  std::string state;
 
   void add_to(Flags& flags) {
     CompletionRequest& r = sampling.request;
@@ -35,6 +38,10 @@ struct CompleteFlags {
              [&r](const std::string& t) { r.prompt_ids = parse_ids(t); })
         .also("--prompt-ids");
     flags.toggle("--no-special-tokens", "Do not add a BOS token", no_special_tokens).also("--no-special");
+    flags.text("--state", "FILE",
+               "Continue from this file if it exists, and write to it what the model stores of prompt and completion: a later prompt that "
+               "begins with them is not computed again",
+               state, "none");
     sampling.add_to(flags);
     open.add_device(flags);
     flags.group("Output");
@@ -73,7 +80,9 @@ void run_complete(std::span<const std::string> arguments) {
   LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
                                     [&](const LanguageModel& unread) { log_info(memory_text(unread.plan(request))); });
   line.finish();
+  if (!f.state.empty() && std::filesystem::exists(f.state)) model.load_state(f.state);
   const Completion made = print_completion(model, request, f.json, line);
+  if (!f.state.empty()) model.save_state(f.state);
   if (!f.json && !made.debug_text.empty()) fmt::print("{}\n", made.debug_text);
 }
 

@@ -8,13 +8,42 @@ namespace hearth::models {
 
 using ReadConfig = parts::DecoderConfig (*)(const Config&);
 
+// A source of the network's tensors that is made of those of the reference, whose shapes are given by name.
+using Present = std::shared_ptr<TensorSource> (*)(const nlohmann::json& shapes, const Config& config);
+
+// The reference's tensors by name, those whose name contains `part` multiplied by a factor.
+class ListedSource : public parts::ScaledSource {
+ public:
+  ListedSource(const nlohmann::json& shapes, std::string part, float factor) : ScaledSource(1), part_(std::move(part)), factor_(factor) {
+    for (const auto& [name, sizes] : shapes.items())
+      listed_[name] = {.shape = Shape(std::span<const int64_t>(sizes.get<std::vector<int64_t>>())), .unreadable = {}};
+  }
+  std::map<std::string, TensorInfo> list() const override { return listed_; }
+  bool has(const std::string& name) const override { return listed_.contains(name); }
+  Tensor read(const std::string& name, const Shape&, Backend& backend) override {
+    const Shape shape = listed_.at(name).shape;
+    std::vector<float> values = seeded_values(name, shape);
+    if (name.find(part_) != name.npos)
+      for (float& v : values) v *= factor_;
+    return Tensor::from(backend, shape, values);
+  }
+
+ private:
+  std::map<std::string, TensorInfo> listed_;
+  std::string part_;
+  float factor_;
+};
+
 struct DecoderCase : parts::GoldenCase {
-  DecoderCase(const char* source_file, const std::string& name, Backend& backend, ReadConfig read)
-      : GoldenCase(source_file, name, backend), read_config(read), ids(fact("ids").get<std::vector<int32_t>>()) {}
+  DecoderCase(const char* source_file, const std::string& name, Backend& backend, ReadConfig read, Present present_ = nullptr)
+      : GoldenCase(source_file, name, backend), read_config(read), present(present_), ids(fact("ids").get<std::vector<int32_t>>()) {
+    if (present) shapes = fact("shapes");
+  }
 
   // The weights stay in place as in a run, or are prepared like those of other networks.
   parts::Decoder network(const Config& json, bool in_place = true) const {
-    Weights w = weights({.types = {.in_place = in_place}});
+    const LoadOptions options{.types = {.in_place = in_place}, .ignore = {"lm_head.weight"}};
+    Weights w = present ? Weights(present(shapes, json), *device, options) : weights(options);
     parts::Decoder net(Scope(w), read_config(json));
     w.finish();
     return net;
@@ -43,12 +72,15 @@ struct DecoderCase : parts::GoldenCase {
   }
 
   ReadConfig read_config;
+  Present present;
+  nlohmann::json shapes;
   std::vector<int32_t> ids;
 };
 
 // Checks logits and taps of one case, and the greedy tokens that follow.
-inline void expect_case(const char* source_file, const char* name, Backend& device, ReadConfig read, double limit) {
-  const DecoderCase c(source_file, name, device, read);
+inline void expect_case(const char* source_file, const char* name, Backend& device, ReadConfig read, double limit,
+                        Present present = nullptr) {
+  const DecoderCase c(source_file, name, device, read, present);
   const parts::Decoder net = c.network(c.config());
   test::TapRecorder recorder;
   if (c.fact("thin") == 1) {
@@ -78,14 +110,16 @@ inline void expect_case(const char* source_file, const char* name, Backend& devi
 }
 
 // Changing each key alone gives the result of the reference.
-inline void expect_keys(const char* source_file, Backend& device, ReadConfig read, double limit) {
-  const DecoderCase c(source_file, "perturbed", device, read);
+inline void expect_keys(const char* source_file, Backend& device, ReadConfig read, double limit, const char* name = "perturbed",
+                        Present present = nullptr) {
+  DecoderCase c(source_file, name, device, read, present);
   EXPECT_CLOSE(DecoderCase::logits(c.network(c.config()), c.ids), c.golden.values("base"), limit);
   int i = 0;
   for (const auto& change : c.fact("changes")) {
     SCOPED_TRACE(change.dump());
     nlohmann::json changed = c.config_json;
     changed[change["key"].get<std::string>()] = change["value"];
+    if (present) c.shapes = c.fact("shapes"), c.shapes.merge_patch(change["shapes"]);
     // Keys that the reference derives from the changed key when it writes config.json.
     const std::string key = change["key"];
     if (key == "num_key_value_heads" && change["value"].is_null()) changed["num_key_value_heads"] = nullptr;
@@ -97,8 +131,9 @@ inline void expect_keys(const char* source_file, Backend& device, ReadConfig rea
 }
 
 // Each position gets the same bits, however the text is divided.
-inline void expect_same_bits_in_pieces(const char* source_file, const char* name, Backend& device, ReadConfig read) {
-  const DecoderCase c(source_file, name, device, read);
+inline void expect_same_bits_in_pieces(const char* source_file, const char* name, Backend& device, ReadConfig read,
+                                       Present present = nullptr) {
+  const DecoderCase c(source_file, name, device, read, present);
   const parts::Decoder net = c.network(c.config());
   const std::vector<float> whole = DecoderCase::logits(net, c.ids);
   for (const int64_t step : {1, 2, 3, 7, 16}) EXPECT_TRUE(DecoderCase::logits(net, c.ids, step) == whole) << "pieces of " << step;

@@ -1,5 +1,8 @@
 #include "models/decoder_family.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace hearth::models {
 namespace {
 
@@ -38,7 +41,7 @@ constexpr GgufKey positions_last[] = {
     {.key = "rope.dimension_count", .config = "head_dim"},
     {.key = "rope.freq_base", .config = "rope_theta", .kind = Kind::number, .otherwise = usual_base},
     {.config = "rope_scaling", .kind = Kind::rope_scaling},
-    {.config = "rope_divisors", .kind = Kind::rope_divisors},
+    {.config = "rope_divisors", .kind = Kind::divisors, .tensor = "rope_freqs.weight"},
 };
 
 constexpr Alias names[] = {
@@ -60,9 +63,8 @@ constexpr Alias names[] = {
 
 // All elements of a head must be rotated, and values must be as wide as keys.
 void check_heads(const GgufKeys& keys) {
-  const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
-  if (count < 1 || width < 1)
-    fail<WeightError>("{}: {} heads with {} values in total, expected at least 1 of each", keys.where(), count, width);
+  check_partial_heads(keys);
+  const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count");
   const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head),
                 turned = keys.integer("rope.dimension_count", head);
   if (value != head || turned != head)
@@ -72,13 +74,38 @@ void check_heads(const GgufKeys& keys) {
 
 }  // namespace
 
+void check_partial_heads(const GgufKeys& keys) {
+  const int64_t width = keys.integer("embedding_length"), count = keys.integer("attention.head_count", 0);
+  if (count < 1 || width < 1)
+    fail<WeightError>("{}: {} heads with {} values in total, expected at least 1 of each", keys.where(), count, width);
+  const int64_t head = keys.integer("attention.key_length", width / count), value = keys.integer("attention.value_length", head);
+  if (value != head)
+    fail<UnsupportedError>("{}: head sizes of {} for keys and {} for values are not supported, expected equal sizes", keys.where(), head,
+                           value);
+}
+
 LanguageFamily with_decoder_tables(LanguageFamily f) {
-  f.sizes = sizes;
+  if (f.sizes.empty()) f.sizes = sizes;
+  // A row of the family replaces the shared row with the same key, or with the same key of config.json.
   std::vector<GgufKey>& keys = f.gguf.keys;
-  keys.insert(keys.begin(), std::begin(sizes_first), std::end(sizes_first));
-  keys.insert(keys.end(), std::begin(positions_last), std::end(positions_last));
-  f.gguf.names = names;
-  f.gguf.check = check_heads;
+  const std::vector<GgufKey> own = keys;
+  const auto replaced = [&own](const GgufKey& row) {
+    return std::ranges::any_of(own, [&](const GgufKey& o) {
+      return (!row.key.empty() && o.key == row.key) || (row.key.empty() && !row.config.empty() && o.config == row.config);
+    });
+  };
+  const auto add = [&](std::span<const GgufKey> rows, bool in_front) {
+    std::vector<GgufKey> kept;
+    std::ranges::remove_copy_if(rows, std::back_inserter(kept), replaced);
+    keys.insert(in_front ? keys.begin() : keys.end(), kept.begin(), kept.end());
+  };
+  add(sizes_first, true);
+  add(positions_last, false);
+  // The same for names.
+  for (const Alias& alias : names)
+    if (std::ranges::none_of(f.gguf.names, [&](const Alias& o) { return o.stored == alias.stored || o.official == alias.official; }))
+      f.gguf.names.push_back(alias);
+  if (!f.gguf.check) f.gguf.check = check_heads;
   return f;
 }
 

@@ -19,11 +19,46 @@ inline constexpr GgufKey gguf_attention_bias{.config = "attention_bias", .kind =
 inline constexpr GgufKey gguf_mlp_bias{.config = "mlp_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.ffn_gate.bias"};
 inline constexpr GgufKey gguf_window{.key = "attention.sliding_window", .config = "sliding_window", .optional = true};
 
+inline constexpr GgufKey gguf_score_cap{.key = "attn_logit_softcapping", .config = "attn_logit_softcapping", .kind = GgufKey::Kind::number};
+inline constexpr GgufKey gguf_logit_cap{
+    .key = "final_logit_softcapping", .config = "final_logit_softcapping", .kind = GgufKey::Kind::number, .optional = true};
+
+// Of a family with partial_rotary_factor.
+inline constexpr GgufKey gguf_rotary_dimension{.key = "rope.dimension_count", .config = "rotary_dimension"};
+// Of a family with longrope, in place of the rows for other rope scaling.
+inline constexpr GgufKey gguf_longrope[] = {
+    {.key = "rope.scaling.original_context_length", .config = "original_max_position_embeddings", .optional = true},
+    {.key = "rope.scaling.attn_factor", .config = "rope_attention_factor", .kind = GgufKey::Kind::number, .optional = true},
+    {.key = "rope.scaling.type", .kind = GgufKey::Kind::nothing},
+    {.config = "rope_short_divisors", .kind = GgufKey::Kind::divisors, .tensor = "rope_factors_short.weight"},
+    {.config = "rope_long_divisors", .kind = GgufKey::Kind::divisors, .tensor = "rope_factors_long.weight"},
+    {.config = "rope_scaling", .kind = GgufKey::Kind::nothing},
+};
+
+// Names of layers with a norm on both sides of each block (parts::sandwich_norm).
+inline constexpr Alias sandwich_names[] = {{"blk.#.post_attention_norm.*", "model.layers.#.post_attention_layernorm.*"},
+                                           {"blk.#.ffn_norm.*", "model.layers.#.pre_feedforward_layernorm.*"},
+                                           {"blk.#.post_ffw_norm.*", "model.layers.#.post_feedforward_layernorm.*"}};
+// Names of experts under those of most families.
+inline constexpr Alias gguf_expert_names[] = {{"blk.#.ffn_gate_inp.*", "model.layers.#.mlp.gate.*"}};
+inline constexpr Alias gguf_shared_expert_names[] = {{"blk.#.ffn_gate_shexp.*", "model.layers.#.mlp.shared_experts.gate_proj.*"},
+                                                     {"blk.#.ffn_up_shexp.*", "model.layers.#.mlp.shared_experts.up_proj.*"},
+                                                     {"blk.#.ffn_down_shexp.*", "model.layers.#.mlp.shared_experts.down_proj.*"}};
+inline constexpr StackRule gguf_expert_stacks[] = {{"blk.#.ffn_gate_exps.weight", "model.layers.#.mlp.experts.#.gate_proj.weight"},
+                                                   {"blk.#.ffn_up_exps.weight", "model.layers.#.mlp.experts.#.up_proj.weight"},
+                                                   {"blk.#.ffn_down_exps.weight", "model.layers.#.mlp.experts.#.down_proj.weight"}};
+// For GgufArchitecture::plus_one.
+inline constexpr std::string_view all_norms[] = {"model.norm.weight", "model.layers.#.*.weight", "model.layers.#.self_attn.q_norm.weight",
+                                                 "model.layers.#.self_attn.k_norm.weight"};
 // For GgufArchitecture::neighbors.
 inline constexpr GgufHeads queries_and_keys[] = {{"model.layers.#.self_attn.q_proj.*", "num_attention_heads"},
                                                  {"model.layers.#.self_attn.k_proj.*", "num_key_value_heads"}};
 
-// Completes the family's own declaration, including `gguf.keys`, with what all decoders share: sizes, keys and tensor names of GGUF files.
+// For heads of which only a part is rotated: in place of the check that all decoders share, which refuses them.
+void check_partial_heads(const GgufKeys& keys);
+
+// Completes the family's own declaration with what all decoders share: sizes, keys and tensor names of GGUF files. Rows of the family
+// replace shared ones.
 LanguageFamily with_decoder_tables(LanguageFamily own);
 
 template <parts::DecoderConfig (*read)(const Config&)> LanguageFamily decoder_family(LanguageFamily own) {

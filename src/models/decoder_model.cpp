@@ -20,6 +20,8 @@ class DecoderText final : public TextState {
   int64_t context() const override { return state.context; }
   int64_t bytes() const override { return state.bytes(); }
   int64_t shorten(int64_t most) override { return state.shorten(most); }
+  Parts save() const override { return state.save(); }
+  bool load(int64_t length, int64_t context, const Parts& saved) override { return state.load(length, context, saved); }
 
   parts::DecoderState state;
 };

@@ -38,6 +38,8 @@ struct LanguageFamily {
   // The config with defaults filled in, from which `sizes` and the rows of `gguf` are read. Keys without meaning are omitted.
   // Throws for an invalid config.
   Config (*spell_out)(const Config& config) = nullptr;
+  // The published tensors, under their official names, as those of the network, if they differ.
+  std::shared_ptr<TensorSource> (*present)(std::shared_ptr<TensorSource> published, const Config& config) = nullptr;
   // The model of this config; requests all its tensors from `weights`. The caller finishes them, unless it needs only names and shapes.
   std::unique_ptr<LanguageModel> (*build)(const Config& config, Weights& weights) = nullptr;
 };

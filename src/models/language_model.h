@@ -25,6 +25,12 @@ class TextState {
   // Discards tokens from the end until at most `most` remain, and as many more as it takes to continue from what is stored: a recurrent
   // state only exists for some lengths, a windowed KV cache only for the last ones. Returns the new length, 0 if nothing remains.
   virtual int64_t shorten(int64_t most) = 0;
+  // What is stored, part by part, for a file: dense tensors on a host. load() takes it into a text that was just started, by a model of the
+  // same configuration; `context`: that of the text that was saved. Returns false, and remains empty, if a text of another context cannot
+  // continue here. UsageError for more tokens than there is room for, WeightError for other parts.
+  using Parts = std::vector<std::vector<Tensor>>;
+  virtual Parts save() const = 0;
+  virtual bool load(int64_t length, int64_t context, const Parts& saved) = 0;
 };
 
 class LanguageModel {

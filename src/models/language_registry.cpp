@@ -1,5 +1,7 @@
 #include "models/language_registry.h"
 
+#include <algorithm>
+
 namespace hearth::models {
 
 std::vector<Found<LanguageFamily>> language_families() {
@@ -17,7 +19,10 @@ LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, c
     a.model_type = family.model_types.front();
     a.class_name = family.class_name;
   }
-  return LanguageCheckpoint::open(path, variant, architectures);
+  LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path, variant, architectures);
+  for (const auto& [name, family] : language_families())
+    if (std::ranges::find(family.model_types, checkpoint.model_type()) != family.model_types.end()) checkpoint.present(family.present);
+  return checkpoint;
 }
 
 std::vector<text::FamilyClass> tokenizer_classes() {

@@ -69,7 +69,7 @@ Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAtt
   const Tensor &k = cache.k, &v = cache.v;
   const bool readable = k && v && (k.dtype() == DType::f32 || is_16bit_float(k.dtype()) || k.dtype() == DType::q8_0);
   if (q.dtype() != DType::f32 || !readable || k.rank() != 3 || v.rank() != 3 || k.size(0) != v.size(0) || k.size(1) != v.size(1) ||
-      k.dtype() != v.dtype() || k.size(2) != D || k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || !v.contiguous())
+      k.dtype() != v.dtype() || k.size(2) != D || k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || v.stride(2) != 1)
     fail<ShapeError>(
         "cached_attention: q {} {}, k {} {} and v {} {} are incompatible, expected q [T, N, D] f32, k [C, G, {}] and v [C, G, Dv], N a "
         "multiple "

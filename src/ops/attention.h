@@ -12,8 +12,9 @@ namespace hearth::ops {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec);
 
 // The same for queries that attend to the keys and values stored so far, and to nothing after themselves.
-// q [T, N, D] f32, cache.k [C, G, D], cache.v [C, G, Dv] → y [T, N, Dv]. ShapeError unless N is a multiple of G, the dtypes are those of
-// KeyValues, and all rows that the queries attend to are still in the ring: T + window − 1 ≤ C, or first + T ≤ C without a window.
+// q [T, N, D] f32, cache.k [C, G, D] contiguous, cache.v [C, G, Dv], its last axis dense (it may be a part of the keys) → y [T, N, Dv].
+// ShapeError unless N is a multiple of G, the dtypes are those of KeyValues, and all rows that the queries attend to are still in the ring:
+// T + window − 1 ≤ C, or first + T ≤ C without a window.
 Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec);
 
 }  // namespace hearth::ops

@@ -11,14 +11,16 @@ namespace hearth::test {
 
 // clang-format off
 inline constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3, DType::f8_e5m2, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q2_k,
-                          DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4};
+                          DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4,
+                          DType::iq2_xxs, DType::iq2_xs, DType::iq2_s, DType::iq3_xxs, DType::iq3_s, DType::iq1_s, DType::iq1_m};
 // clang-format on
 inline constexpr std::span blocks = std::span(held).subspan(5);
 
 // Offset of the f16 values of a block.
 inline std::vector<size_t> scales_of(DType dtype) {
   switch (dtype) {
-    case DType::mxfp4: return {};
+    case DType::mxfp4:
+    case DType::iq1_m: return {};
     case DType::q4_1:
     case DType::q5_1:
     case DType::q4_k:
@@ -48,6 +50,10 @@ inline Tensor rows_of(Backend& device, const Shape& shape, const std::vector<flo
   for (size_t b = 0; b * bytes < w.bytes(); ++b) {
     std::byte* block = w.raw() + b * bytes;
     if (dtype == DType::mxfp4) block[0] = std::byte(120 + b % 5);
+    if (dtype == DType::iq1_m) {  // the four nibbles of the scale, below the nibbles' own bytes
+      const uint16_t scale = f32_to_f16(values[b * size_t(count)]);
+      for (size_t i = 0; i < 4; ++i) block[49 + 2 * i] = (block[49 + 2 * i] & std::byte(15)) | std::byte((scale >> (4 * i) & 15) << 4);
+    }
     for (const size_t at : scales_of(dtype)) {
       const uint16_t scale = f32_to_f16(values[b * size_t(count) + at]);
       std::memcpy(block + at, &scale, sizeof scale);

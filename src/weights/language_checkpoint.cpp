@@ -3,8 +3,8 @@
 #include "core/error.h"
 #include "weights/gguf/gguf_folder.h"
 #include "weights/gguf/gguf_language.h"
-#include "weights/gguf/gguf_rope.h"
-#include "weights/packed/packed_linears.h"
+#include "weights/packed/quantization.h"
+#include "weights/stacked.h"
 
 namespace hearth {
 
@@ -25,7 +25,8 @@ LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file, std::span
   c.model_type_ = c.config_.text("model_type");
   c.class_name_ = c.config_.texts("architectures")[0];
   for (const fs::path& part : c.gguf_->paths()) c.files_.push_back(part.filename().string());
-  c.tensors_ = aliased(c.gguf_, architecture.names);
+  c.tensors_ = aliased(unstacked(c.gguf_, architecture.stacks), architecture.names);
+  c.divisors_ = gguf_divisor_names(architecture);
   return c;
 }
 
@@ -50,17 +51,20 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
   const WeightFiles files = choose_weight_files(root, variant);
   for (const fs::path& file : files.files) c.files_.push_back(file.lexically_relative(root).string());
   c.tensors_ = open_weight_files(files);
-  if (const auto packed = read_packed_format(c.config_, root)) {
-    c.zero_biases_ = zero_biases(*c.tensors_);
-    c.tensors_ = unpacked(c.tensors_, *packed);
-  }
+  Unpacked quantized = unpacked_by_config(c.tensors_, c.config_, root);
+  c.tensors_ = std::move(quantized.tensors);
+  c.zero_biases_ = std::move(quantized.unneeded);
   return c;
+}
+
+void LanguageCheckpoint::present(Present other) {
+  if (other) tensors_ = other(tensors_, config_);
 }
 
 std::vector<std::string> LanguageCheckpoint::unneeded(bool tied) const {
   std::vector<std::string> names = {"*.rotary_emb.inv_freq", "*.masked_bias", "*.attn.bias"};
   names.insert(names.end(), zero_biases_.begin(), zero_biases_.end());
-  if (gguf_) names.emplace_back(gguf_rope_tensor);
+  names.insert(names.end(), divisors_.begin(), divisors_.end());
   if (tied) names.emplace_back("lm_head.weight");
   return names;
 }

@@ -1,5 +1,5 @@
 // LanguageCheckpoint: a published language model: a folder with config.json and safetensors, whole or in shards, or a GGUF file (or a
-// folder that holds only one), presented as such a folder. GPTQ and AWQ layers are unpacked (weights/packed/packed_linears.h).
+// folder that holds only one), presented as such a folder. Weights in formats of their own are unpacked (weights/packed/quantization.h).
 #pragma once
 
 #include <filesystem>
@@ -28,6 +28,9 @@ class LanguageCheckpoint {
   // Tensors that may stay unread, as in LoadOptions::ignore: frequencies and masks in old exports, tensors that the configuration of a GGUF
   // file already contains, zero biases (weights/packed/packed_linears.h), the output matrix if it is tied to the embedding.
   std::vector<std::string> unneeded(bool tied) const;
+  // Presents the tensors under their official names in another way, if there is one.
+  using Present = std::shared_ptr<TensorSource> (*)(std::shared_ptr<TensorSource> published, const Config& config);
+  void present(Present other);
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
@@ -38,7 +41,7 @@ class LanguageCheckpoint {
   Config config_;
   std::string model_type_, class_name_;
   std::shared_ptr<TensorSource> tensors_;
-  std::vector<std::string> zero_biases_, files_;
+  std::vector<std::string> zero_biases_, divisors_, files_;
   std::shared_ptr<GgufFile> gguf_;
 };
 

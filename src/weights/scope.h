@@ -29,6 +29,10 @@ class Scope {
   Weight linear(std::string_view name, int64_t out, int64_t in) const {
     return weights_->weight(join(name), {out, in}, WeightKind::linear, exact_);
   }
+  // Rows `rows` of a matrix [all, in] that holds the weights of several layers.
+  Weight linear_rows(std::string_view name, int64_t all, int64_t in, Weights::Rows rows) const {
+    return weights_->weight(join(name), {all, in}, WeightKind::linear, exact_, rows);
+  }
   Weight glu(std::string_view name, int64_t out, int64_t in) const {
     return weights_->weight(join(name), {2 * out, in}, WeightKind::glu, exact_);
   }

@@ -226,9 +226,10 @@ void Weights::count(const std::string& name, int64_t values, int64_t bytes) {
 }
 
 // The stored tensor, checked; undefined if a check fails, which is recorded.
-Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
+Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays, std::optional<Rows> rows) {
   if (!expect(name, shape)) return {};
   const DType stored = stored_type(name);
+  const std::string part = rows ? fmt::format("{}[{}:{}]", name, rows->begin, rows->end) : name;
   if (stays == Stays::in_memory || !source_->mapped(name))
     largest_read_ = std::max(largest_read_, int64_t(bytes_of(stored, shape.numel())));
   Tensor x;
@@ -237,7 +238,8 @@ Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
     if (const auto listed = listed_->find(name); listed != listed_->end() && listed->second.short_rank && x.shape() != shape)
       x = x.view(shape);
     if (x.shape() != shape) fail<WeightError>("weights: '{}' has shape {}, expected {}", name, x.shape(), shape);
-    const bool checked = options_.known && options_.known->checked(name);
+    if (rows) x = x.slice(0, rows->begin, rows->end);
+    const bool checked = options_.known && options_.known->checked(part);
     const int64_t bad = checked ? 0 : unless_dry(*backend_, int64_t(0), [&] { return non_finite_values(x); });
     if (bad && matches_any(options_.idle, name)) {
       report_.non_finite.push_back(name);
@@ -246,7 +248,7 @@ Tensor Weights::read(const std::string& name, const Shape& shape, Stays stays) {
       non_finite_.push_back(fmt::format("'{}' has {} NaN or infinite values of {}", name, bad, x.numel()));
       return {};
     }
-    if (!bad && options_.known) options_.known->add_checked(name);
+    if (!bad && options_.known) options_.known->add_checked(part);
   }
   count(name, shape.numel(), int64_t(bytes_of(stored, shape.numel())));
   if (reading_ == Reading::numbers) {
@@ -261,9 +263,15 @@ DType Weights::stored_type(const std::string& name) const {
   return listed == listed_->end() ? DType::f32 : listed->second.dtype;
 }
 
+// The scale of these rows.
+Tensor Weights::scale_of(const std::string& name, std::optional<Rows> rows) {
+  const Tensor scale = source_->scale(name, backend_->host());
+  return scale && rows && scale.numel() > 1 ? scale.slice(0, rows->begin, rows->end) : scale;
+}
+
 // x as floats.
-Tensor Weights::values_of(const std::string& name, const Tensor& x) {
-  return is_compact(x.dtype()) ? dequantized(x, source_->scale(name, backend_->host()), backend_->host()) : x;
+Tensor Weights::values_of(const std::string& name, const Tensor& x, std::optional<Rows> rows) {
+  return is_compact(x.dtype()) ? dequantized(x, scale_of(name, rows), backend_->host()) : x;
 }
 
 // A copy on the backend or its host, in dtype `to`.
@@ -298,7 +306,7 @@ Tensor Weights::table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
   // Rows of blocks stay as they are; other types become floats that an embedding reads.
-  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape);
+  const bool rows = is_blocked(x.dtype()) && has_whole_rows(x.dtype(), shape) && !scale_of(name, {});
   const bool wider = x.dtype() == DType::f64 || (is_compact(x.dtype()) && !rows);
   if (!rows) x = x.dtype() == DType::f64 ? as_f32(x) : values_of(name, x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
@@ -341,27 +349,27 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
   return weight.prepared ? weight : Weight();
 }
 
-Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact) {
+Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows) {
   if (!expect(name, shape)) return {};
   const bool stays = stays_as_stored(name, shape, kind);
-  if (Weight kept = stays ? Weight() : from_cache(name, shape, kind)) {
+  if (Weight kept = stays || rows ? Weight() : from_cache(name, shape, kind)) {
     count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
     report_.bytes_held += int64_t(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
   }
-  Tensor x = read(name, shape, stays ? Stays::in_file : Stays::in_memory);
+  Tensor x = read(name, shape, stays ? Stays::in_file : Stays::in_memory, rows);
   if (!x) return {};
   const bool mapped = source_->mapped(name) && x.dtype() != DType::f64;
   if (x.dtype() == DType::f64) x = as_f32(x);
-  if (stays) return weight_in_place(name, x, mapped, kind, exact);
-  x = values_of(name, x);
+  if (stays) return weight_in_place(name, x, mapped, kind, exact, rows);
+  x = values_of(name, x, rows);
   WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
   form.factors = factors_for(form, exact);
   Weight weight{
-      .name = name, .shape = shape, .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
+      .name = name, .shape = x.shape(), .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
-  if (options_.cache)
+  if (options_.cache && !rows)
     if (auto storage = weight.prepared->storage())
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes},
                           backend_->threads());
@@ -375,7 +383,7 @@ bool Weights::stays_as_stored(const std::string& name, const Shape& shape, Weigh
   return (kind == WeightKind::linear || kind == WeightKind::glu) && has_whole_rows(stored, shape);
 }
 
-Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact) {
+Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact, std::optional<Rows> rows) {
   const bool compact = is_compact(x.dtype());
   const DType hold = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
   if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
@@ -384,7 +392,7 @@ Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, 
   const DType factors = compact ? options_.types.compact_factors.value_or(options_.types.factors) : options_.types.factors;
   WeightForm form{.hold = hold, .factors = factors, .in_place = true};
   form.factors = factors_for(form, exact);
-  Tensor scale = compact ? source_->scale(name, backend_->host()) : Tensor();
+  Tensor scale = compact ? scale_of(name, rows) : Tensor();
   if (scale) scale = scale.to(*backend_);
   return {.name = name,
           .shape = x.shape(),

@@ -43,7 +43,7 @@ class TensorSource {
   // A source without a list returns the shape `wanted`. WeightError or IoError if the tensor cannot be read. Mapped bytes are not copied,
   // and are valid while the source lives.
   virtual Tensor read(const std::string& name, const Shape& wanted, Backend& backend) = 0;
-  // The scale of a tensor of 8-bit floats (TensorInfo::scaled), f32 [1] or [rows], on the backend's host; undefined for other tensors.
+  // The scale of a tensor of 8-bit floats or blocks (TensorInfo::scaled), f32 [1] or [rows], on the backend's host; undefined for others.
   virtual Tensor scale(const std::string& /*name*/, Backend& /*backend*/) { return {}; }
   // The tensor's bytes in the file, for short tensors that are read without a backend. Empty if they are not contiguous.
   virtual std::span<const std::byte> stored_bytes(const std::string& /*name*/) const { return {}; }
@@ -144,8 +144,11 @@ class Weights {
   // table in its stored dtype, which stays in the mapped file. Throws Canceled if the user cancels.
   Tensor tensor(const std::string& name, const Shape& shape);  // f32: biases, norm scales
   Tensor table(const std::string& name, const Shape& shape);   // embeddings: in the stored dtype, or in a narrower one if requested
-  // Prepared by the backend; exact: f32 factors regardless of the options.
-  Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false);
+  struct Rows {
+    int64_t begin, end;
+  };
+  // Prepared by the backend; exact: f32 factors regardless of the options. rows: only these rows of the tensor; others request the rest.
+  Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false, std::optional<Rows> rows = {});
 
   // WeightError, in one line, that names what is missing, misshapen, unreadable, non-finite or unread: the first ten of each kind and how
   // many more. If there is nothing to report, releases the source's pages and finishes the cache, unless blocks are still to be added.
@@ -170,13 +173,14 @@ class Weights {
   bool expect(const std::string& name, const Shape& shape);
   void count(const std::string& name, int64_t values, int64_t bytes);
   enum class Stays { in_file, in_memory };
-  Tensor read(const std::string& name, const Shape& shape, Stays stays = Stays::in_memory);
+  Tensor read(const std::string& name, const Shape& shape, Stays stays = Stays::in_memory, std::optional<Rows> rows = {});
   Tensor in_use(const std::string& name, const Tensor& x);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
   bool stays_as_stored(const std::string& name, const Shape& shape, WeightKind kind) const;
-  Weight weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact);
+  Weight weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact, std::optional<Rows> rows);
   DType stored_type(const std::string& name) const;
-  Tensor values_of(const std::string& name, const Tensor& x);
+  Tensor scale_of(const std::string& name, std::optional<Rows> rows);
+  Tensor values_of(const std::string& name, const Tensor& x, std::optional<Rows> rows = {});
   Tensor converted(const std::string& name, const Tensor& x, DType to, Backend& where);
   DType fitting(const std::string& name, const Tensor& x, DType wanted);
 

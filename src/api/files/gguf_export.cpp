@@ -7,8 +7,8 @@
 #include "models/language_loading.h"
 #include "models/language_registry.h"
 #include "weights/gguf/gguf_language.h"
-#include "weights/gguf/gguf_rope.h"
 #include "weights/listing.h"
+#include "weights/stacked.h"
 
 namespace hearth::api {
 namespace {
@@ -51,7 +51,7 @@ void set_roles(std::vector<ExportedTensor>& tensors) {
   const bool tied = std::ranges::find(tensors, "output.weight", &ExportedTensor::name) == tensors.end();
   const std::string_view output = tied ? "token_embd.weight" : "output.weight";
   for (ExportedTensor& t : tensors) {
-    const bool important = t.name.ends_with("attn_v.weight") || t.name.ends_with("ffn_down.weight");
+    const bool important = t.name.ends_with("attn_v.weight") || t.name.find(".ffn_down") != t.name.npos;
     if (is_matrix(t)) t.role = t.name == output ? Role::output : important ? Role::important : Role::matrix;
   }
 }
@@ -64,11 +64,21 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
   to.values.text("general.type", "model");
   to.values.text("general.name", name);
   write_gguf_config(config, architecture, to.values);
-  if (std::vector<float> divisors = gguf_rope_divisors(config, architecture); !divisors.empty()) {
+  for (auto& [tensor, divisors] : gguf_divisors(config, architecture)) {
     const Shape shape = {std::ssize(divisors)};
-    to.tensors.push_back({.name = std::string(gguf_rope_tensor), .shape = shape, .values = std::move(divisors)});
+    to.tensors.push_back({.name = tensor, .shape = shape, .values = std::move(divisors)});
   }
+  std::map<std::string, size_t> stacks;  // their indices in to.tensors
   for (const auto& [published, info] : tensors) {
+    if (const auto slice = stack_of(published, architecture.stacks)) {
+      const auto [stack, added] = stacks.emplace(slice->stack, to.tensors.size());
+      if (added)
+        to.tensors.push_back({.name = slice->stack, .source = source, .dtype = info.dtype, .shape = info.shape});
+      std::vector<std::string>& names = to.tensors[stack->second].stored;
+      names.resize(std::max(names.size(), size_t(slice->index) + 1));
+      names[size_t(slice->index)] = published;
+      continue;
+    }
     ExportedTensor t{.name = gguf_name(published, architecture, config.where()),
                      .source = source,
                      .stored = {published},
@@ -76,7 +86,14 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
                      .shape = info.shape};
     for (const auto& [pattern, count] : architecture.neighbors)
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
+    if (std::ranges::any_of(architecture.plus_one, [&](std::string_view p) { return rewrite(published, p, p).has_value(); })) t.offset = 1;
     to.tensors.push_back(std::move(t));
+  }
+  for (const auto& [name, index] : stacks) {
+    ExportedTensor& t = to.tensors[index];
+    Shape all{std::ssize(t.stored)};
+    for (const int64_t size : t.shape) all.push_back(size);
+    t.shape = all;
   }
   set_roles(to.tensors);
   return to;

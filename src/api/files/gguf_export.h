@@ -19,12 +19,13 @@ struct ExportedTensor {
   };
   std::string name;                           // in the GGUF file
   std::shared_ptr<TensorSource> source = {};  // null if `values` is used instead
-  std::vector<std::string> stored = {};       // names in the source: rows of the tensor, one after the other
+  std::vector<std::string> stored = {};       // names in the source: rows or slices of the tensor, one after the other
   Form form = form::same;                     // of them in the tensor
   Role role = Role::plain;
   DType dtype = DType::f32;  // of the stored values
   Shape shape;
   int64_t heads = 0;  // heads whose halves are interleaved: their rows r become rows 2r and 2r + 1 (GgufArchitecture::neighbors); 0: none
+  float offset = 0;   // added to all values (GgufArchitecture::plus_one)
   std::vector<float> values = {};
 };
 

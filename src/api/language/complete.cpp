@@ -143,6 +143,12 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
 // Shortens state.text to a prefix of `ids`, leaving at least one token to feed, or starts a new text. Returns the prefix length, which is
 // shorter than what they have in common if the text's state is not stored for that length.
 int64_t reuse(LanguageState& state, const std::vector<int32_t>& ids, int64_t context, bool from_the_beginning) {
+  if (state.saved && !from_the_beginning) {
+    const auto stored = int64_t(state.saved->tokens.size());
+    state.text = state.model->start(std::max(context, stored), state.cache_type);
+    if (state.text->load(stored, state.saved->context, state.saved->parts)) state.fed = state.saved->tokens;
+  }
+  state.saved.reset();
   const auto [mine, theirs] = std::mismatch(state.fed.begin(), state.fed.end(), ids.begin(), ids.end());
   int64_t common = from_the_beginning ? 0 : std::min<int64_t>(mine - state.fed.begin(), int64_t(ids.size()) - 1);
   if (state.text && state.text->context() >= context && common > 0) common = state.text->shorten(common);

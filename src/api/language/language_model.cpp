@@ -68,6 +68,8 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
                                                         : api::Wording::of_folder(checkpoint.root());
   impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
   impl->cache_type = dtype_of(options.cache_type);
+  const Config stated = family.spell_out(checkpoint.config());
+  for (const std::string& key : stated.keys()) impl->config[key] = stated.dump(key);
   for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
@@ -105,6 +107,14 @@ Completion LanguageModel::complete(const CompletionRequest& request) {
 Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
   const OptionalCancel cancel(request.cancel);
   return api::perplexity(*impl_, request);
+}
+
+void LanguageModel::save_state(const std::filesystem::path& path) const { api::write_state(path, *impl_); }
+
+void LanguageModel::load_state(const std::filesystem::path& path) {
+  impl_->saved = api::read_state(path, *impl_);
+  impl_->text.reset();
+  impl_->fed.clear();
 }
 
 std::string LanguageModel::render(const ChatMessages& chat) const { return impl_->render(chat); }

@@ -1,6 +1,7 @@
 // Implementation of LanguageModel: its state, completion and perplexity.
 #pragma once
 
+#include "api/language/state_file.h"
 #include "api/language/wording.h"
 #include "core/backend.h"
 #include "hearth/language.h"
@@ -18,6 +19,10 @@ struct LanguageState : Wording {
   int64_t weight_bytes = 0;
   double load_seconds = 0;
 
+  std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text
+
+  // A text from a file, which the next run continues.
+  std::optional<SavedText> saved;
   // The KV cache of the last run. The next run reuses it up to the first token that differs.
   std::unique_ptr<models::TextState> text;
   std::vector<int32_t> fed;  // the tokens that `text` has processed

@@ -15,7 +15,7 @@ void check_rows(const Kernels& kernel) {
   constexpr DType numbers[] = {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3, DType::f8_e5m2};
   const int64_t columns = kernel.dot_columns, K = 256 + (kernel.lanes - 1);
   const auto x = values(kernel.dot_rows * K);
-  for (int type = row_f32; type <= row_mxfp4; ++type) {
+  for (int type = row_f32; type <= row_iq1_m; ++type) {
     const DType dtype = type < row_q4_0 ? numbers[type] : DType(int(DType::q4_0) + type - row_q4_0);
     const int64_t n = is_blocked(dtype) ? 256 : K, steps = (n + kernel.lanes - 1) / kernel.lanes, stride = steps * kernel.lanes;
     const size_t row = bytes_of(dtype, n);
@@ -67,7 +67,7 @@ void check_rows(const Kernels& kernel) {
 void check_integers(const Kernels& kernel) {
   const IntegerKernels& integers = *kernel.integers;
   const int64_t columns = kernel.panel - 3, rows = integers.rows;
-  for (int type = row_q4_0; type <= row_mxfp4; ++type) {
+  for (int type = row_q4_0; type <= row_iq1_m; ++type) {
     const DType dtype = DType(int(DType::q4_0) + type - row_q4_0);
     const int64_t n = block_of(dtype).values == 256 ? 768 : 608, unit = integer_unit(RowType(type));
     const size_t row = bytes_of(dtype, n);

@@ -16,11 +16,11 @@ int clamped(float x, int low, int high) { return std::clamp(int(rounded(std::cla
 // 1/d, so that each value is multiplied instead of divided; 0 if it overflows f32.
 template <int run> using Weights = std::array<float, run>;
 
-template <int run> Weights<run> weights(const float* x) {
+template <int run> Weights<run> weights(const float* x, const float* importance) {
   float squares = 0;
   for (int i = 0; i < run; ++i) squares += x[i] * x[i];
   Weights<run> w;
-  for (int i = 0; i < run; ++i) w[size_t(i)] = std::sqrt(squares / run + x[i] * x[i]);
+  for (int i = 0; i < run; ++i) w[size_t(i)] = std::sqrt(squares / run + x[i] * x[i]) * (importance ? importance[i] : 1.0f);
   return w;
 }
 
@@ -156,13 +156,13 @@ constexpr uint16_t infinite = 0x7c00;
 
 }  // namespace
 
-template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale) {
+template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale, const float* importance) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
   std::array<float, runs> ideal;
   std::array<Weights<run>, runs> w;
   for (int j = 0; j < runs; ++j) {
-    w[size_t(j)] = weights<run>(x + j * run);
+    w[size_t(j)] = weights<run>(x + j * run, importance ? importance + j * run : nullptr);
     ideal[size_t(j)] = best_scale<run>(x + j * run, w[size_t(j)], most);
   }
   const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
@@ -184,14 +184,14 @@ template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_
   return fit;
 }
 
-template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale) {
+template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale, const float* importance) {
   if (too_large(x)) return {.d = infinite};
   constexpr int runs = 256 / run;
   std::array<ScaleAndOffset, runs> ideal;
   std::array<Weights<run>, runs> w;
   float largest_d = 0, largest_m = 0;
   for (int j = 0; j < runs; ++j) {
-    w[size_t(j)] = weights<run>(x + j * run);
+    w[size_t(j)] = weights<run>(x + j * run, importance ? importance + j * run : nullptr);
     ideal[size_t(j)] = best_offset<run>(x + j * run, w[size_t(j)], most);
     largest_d = std::max(largest_d, ideal[size_t(j)].d);
     largest_m = std::max(largest_m, ideal[size_t(j)].m);
@@ -218,12 +218,12 @@ template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_
   return fit;
 }
 
-template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale) {
+template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale, const float* importance) {
   if (too_large(x, 32 * runs)) return {.d = infinite};
   std::array<float, runs> ideal;
   std::array<Weights<32>, runs> w;
   for (int j = 0; j < runs; ++j) {
-    w[size_t(j)] = weights<32>(x + j * 32);
+    w[size_t(j)] = weights<32>(x + j * 32, importance ? importance + j * 32 : nullptr);
     ideal[size_t(j)] = best_table_scale(x + j * 32, w[size_t(j)], table);
   }
   const float largest = *std::ranges::max_element(ideal, {}, [](float s) { return std::abs(s); });
@@ -248,10 +248,10 @@ template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&tabl
   return fit;
 }
 
-template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int);
-template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int);
-template ScaledFit<16> fit_scaled<16>(const float*, int, int);
-template OffsetFit<16> fit_offset<16>(const float*, int, int);
-template OffsetFit<32> fit_offset<32>(const float*, int, int);
+template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int, const float*);
+template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int, const float*);
+template ScaledFit<16> fit_scaled<16>(const float*, int, int, const float*);
+template OffsetFit<16> fit_offset<16>(const float*, int, int, const float*);
+template OffsetFit<32> fit_offset<32>(const float*, int, int, const float*);
 
 }  // namespace hearth::blocks

@@ -1,5 +1,6 @@
 // Scales and codes for the block types whose 256 values have quantized scales, and for those with a table of values. A search minimizes
-// squared errors weighted by √(σ² + x²), where σ is the root mean square of the run, because large weights matter more.
+// squared errors weighted by √(σ² + x²), where σ is the root mean square of the run, because large weights matter more; and by an
+// importance of each value, if there is one (finite, above 0).
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ template <int run> struct ScaledFit {
   std::array<int8_t, 256> codes{};
 };
 // code in [−most, most), scale in [−most_scale, most_scale).
-template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale);
+template <int run> ScaledFit<run> fit_scaled(const float* x, int most, int most_scale, const float* importance = nullptr);
 
 // value = d · scale · code − dmin · minimum, for runs of `run` values.
 template <int run> struct OffsetFit {
@@ -30,7 +31,7 @@ template <int run> struct OffsetFit {
   std::array<uint8_t, 256> codes{};
 };
 // code in [0, most], scale and minimum in [0, most_scale].
-template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale);
+template <int run> OffsetFit<run> fit_offset(const float* x, int most, int most_scale, const float* importance = nullptr);
 
 // value = d · scale · table[code], for runs of 32 values.
 template <int runs> struct TableFit {
@@ -39,12 +40,12 @@ template <int runs> struct TableFit {
   std::array<uint8_t, 32 * runs> codes{};
 };
 // The table is ascending; scale in [−most_scale, most_scale). A single run has scale 1.
-template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale);
+template <int runs> TableFit<runs> fit_table(const float* x, const int8_t (&table)[16], int most_scale, const float* importance = nullptr);
 
-extern template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int);
-extern template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int);
-extern template ScaledFit<16> fit_scaled<16>(const float*, int, int);
-extern template OffsetFit<16> fit_offset<16>(const float*, int, int);
-extern template OffsetFit<32> fit_offset<32>(const float*, int, int);
+extern template TableFit<1> fit_table<1>(const float*, const int8_t (&)[16], int, const float*);
+extern template TableFit<8> fit_table<8>(const float*, const int8_t (&)[16], int, const float*);
+extern template ScaledFit<16> fit_scaled<16>(const float*, int, int, const float*);
+extern template OffsetFit<16> fit_offset<16>(const float*, int, int, const float*);
+extern template OffsetFit<32> fit_offset<32>(const float*, int, int, const float*);
 
 }  // namespace hearth::blocks

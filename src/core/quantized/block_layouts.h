@@ -77,6 +77,45 @@ struct Mxfp4 {
   uint8_t qs[16];
 };
 
+// In groups of 32 values: four entries of a grid (block_grids.h), their signs and a scale.
+struct Iq2Xxs {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[64];  // of a group: four entries, then a word of four 7-bit signs and the scale
+};
+struct Iq2Xs {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[64];  // words of an entry and, in the upper 7 bits, its signs
+  uint8_t scales[8];
+};
+struct Iq2S {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[32], signs[32], qh[8], scales[8];
+};
+struct Iq3Xxs {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[64], signs[32];  // signs: words as in Iq2Xxs
+};
+struct Iq3S {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[64], qh[8], signs[32], scales[4];
+};
+struct Iq1S {
+  static constexpr int values = 256;
+  uint16_t d;
+  uint8_t qs[32];
+  uint16_t qh[8];  // of a group: four times three upper bits of an entry, the scale, and the sign of the offset
+};
+struct Iq1M {
+  static constexpr int values = 256;
+  uint8_t qs[32], qh[16];  // qh: a nibble for an entry, its three upper bits and the sign of the offset
+  uint16_t scales[4];      // four scales of 3 bits each; their upper nibbles are d
+};
+
 // f.operator()<B>() for the layout B of a block type. UnsupportedError for another type.
 template <class F> auto with_layout(DType dtype, F f) {
   switch (dtype) {
@@ -93,6 +132,13 @@ template <class F> auto with_layout(DType dtype, F f) {
     case DType::iq4_nl: return f.template operator()<Iq4Nl>();
     case DType::iq4_xs: return f.template operator()<Iq4Xs>();
     case DType::mxfp4: return f.template operator()<Mxfp4>();
+    case DType::iq2_xxs: return f.template operator()<Iq2Xxs>();
+    case DType::iq2_xs: return f.template operator()<Iq2Xs>();
+    case DType::iq2_s: return f.template operator()<Iq2S>();
+    case DType::iq3_xxs: return f.template operator()<Iq3Xxs>();
+    case DType::iq3_s: return f.template operator()<Iq3S>();
+    case DType::iq1_s: return f.template operator()<Iq1S>();
+    case DType::iq1_m: return f.template operator()<Iq1M>();
     default: fail<UnsupportedError>("blocks: {} is not a block type", name_of(dtype));
   }
 }
@@ -155,5 +201,10 @@ inline void set_iq4_xs_scale(Iq4Xs& b, int j, int q) {
   b.scales_l[j / 2] = uint8_t(b.scales_l[j / 2] | (q & 15) << (j % 2 * 4));
   b.scales_h[j / 4] = uint8_t(b.scales_h[j / 4] | q >> 4 << (j % 4 * 2));
 }
+
+// iq1_m: binary16
+inline uint16_t iq1_m_d(const uint16_t* s) { return uint16_t(s[0] >> 12 | (s[1] >> 8 & 0xf0) | (s[2] >> 4 & 0xf00) | (s[3] & 0xf000)); }
+// iq1_m: the scale of values 16j … 16j + 15
+inline int iq1_m_scale(const uint16_t* s, int j) { return s[j / 4] >> (3 * (j % 4)) & 7; }
 
 }  // namespace hearth::blocks

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/dtype.h"
 
@@ -21,7 +22,9 @@ int64_t non_finite_in_blocks(DType dtype, const std::byte* x, int64_t values);
 // (core/quantized/block_fit.h), about 75 ns per value.
 // A block that contains NaN or infinity dequantizes to NaN throughout (mxfp4, which has no NaN, to infinity), and one whose scale exceeds
 // binary16 to non-finite values: non_finite_in_blocks detects both.
-// UnsupportedError for another type.
-void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y);
+// UnsupportedError for another type; the types of a codebook, iq1_s to iq3_s, can only be read.
+// `importance`: of each column of a row, whole blocks, for values that are whole rows; or empty. Types that do not search ignore it.
+void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y, std::span<const float> importance = {});
+bool uses_importance(DType dtype);
 
 }  // namespace hearth

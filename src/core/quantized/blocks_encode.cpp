@@ -68,24 +68,24 @@ void encode(const float* x, Mxfp4& b) {
   }
 }
 
-void encode(const float* x, Iq4Nl& b) {
-  const TableFit<1> fit = fit_table<1>(x, iq4_codes, 1);
+void encode(const float* x, Iq4Nl& b, const float* importance) {
+  const TableFit<1> fit = fit_table<1>(x, iq4_codes, 1, importance);
   b.d = fit.d;
   for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, fit.codes[size_t(i)]);
 }
 
 // The types of 256 values.
 
-void encode(const float* x, Q2K& b) {
-  const OffsetFit<16> fit = fit_offset<16>(x, 3, 15);
+void encode(const float* x, Q2K& b, const float* importance) {
+  const OffsetFit<16> fit = fit_offset<16>(x, 3, 15, importance);
   b.d = fit.d;
   b.dmin = fit.dmin;
   for (int j = 0; j < 16; ++j) b.scales[j] = uint8_t(fit.scales[size_t(j)] | fit.minima[size_t(j)] << 4);
   for (int i = 0; i < 256; ++i) set_two_bits(b.qs, i, fit.codes[size_t(i)]);
 }
 
-void encode(const float* x, Q3K& b) {
-  const ScaledFit<16> fit = fit_scaled<16>(x, 4, 32);
+void encode(const float* x, Q3K& b, const float* importance) {
+  const ScaledFit<16> fit = fit_scaled<16>(x, 4, 32, importance);
   b.d = fit.d;
   for (int j = 0; j < 16; ++j) set_q3_k_scale(b.scales, j, fit.scales[size_t(j)] + 32);
   for (int i = 0; i < 256; ++i) {
@@ -101,14 +101,14 @@ template <class B> void set_scales(const OffsetFit<32>& fit, B& b) {
   for (int j = 0; j < 8; ++j) set_q4_k_scale(b.scales, j, {fit.scales[size_t(j)], fit.minima[size_t(j)]});
 }
 
-void encode(const float* x, Q4K& b) {
-  const OffsetFit<32> fit = fit_offset<32>(x, 15, 63);
+void encode(const float* x, Q4K& b, const float* importance) {
+  const OffsetFit<32> fit = fit_offset<32>(x, 15, 63, importance);
   set_scales(fit, b);
   for (int i = 0; i < 256; ++i) set_nibble<32>(b.qs, i, fit.codes[size_t(i)]);
 }
 
-void encode(const float* x, Q5K& b) {
-  const OffsetFit<32> fit = fit_offset<32>(x, 31, 63);
+void encode(const float* x, Q5K& b, const float* importance) {
+  const OffsetFit<32> fit = fit_offset<32>(x, 31, 63, importance);
   set_scales(fit, b);
   for (int i = 0; i < 256; ++i) {
     set_nibble<32>(b.qs, i, fit.codes[size_t(i)] & 15);
@@ -116,8 +116,8 @@ void encode(const float* x, Q5K& b) {
   }
 }
 
-void encode(const float* x, Q6K& b) {
-  const ScaledFit<16> fit = fit_scaled<16>(x, 32, 128);
+void encode(const float* x, Q6K& b, const float* importance) {
+  const ScaledFit<16> fit = fit_scaled<16>(x, 32, 128, importance);
   b.d = fit.d;
   for (int j = 0; j < 16; ++j) b.scales[j] = int8_t(fit.scales[size_t(j)]);
   for (int i = 0; i < 256; ++i) {
@@ -127,8 +127,8 @@ void encode(const float* x, Q6K& b) {
   }
 }
 
-void encode(const float* x, Iq4Xs& b) {
-  const TableFit<8> fit = fit_table<8>(x, iq4_codes, 32);
+void encode(const float* x, Iq4Xs& b, const float* importance) {
+  const TableFit<8> fit = fit_table<8>(x, iq4_codes, 32, importance);
   b.d = fit.d;
   for (int j = 0; j < 8; ++j) set_iq4_xs_scale(b, j, fit.scales[size_t(j)] + 32);
   for (int i = 0; i < 256; ++i) set_nibble<16>(b.qs, i, fit.codes[size_t(i)]);
@@ -141,17 +141,37 @@ void encode_non_finite(Mxfp4& b) {
   for (int i = 0; i < 32; ++i) set_nibble<16>(b.qs, i, 7);
 }
 
+template <class B>
+concept uses_importance = requires(const float* x, B& b) {
+  encode(x, b, x);
+};
+template <class B>
+concept can_encode = uses_importance<B> || requires(const float* x, B& b) {
+  encode(x, b);
+};
+
 }  // namespace
 }  // namespace blocks
 
-void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y) {
+bool uses_importance(DType dtype) {
+  return is_blocked(dtype) && blocks::with_layout(dtype, []<class B>() { return blocks::uses_importance<B>; });
+}
+
+void encode_blocks(DType dtype, const float* x, int64_t values, std::byte* y, std::span<const float> importance) {
   blocks::with_layout(dtype, [&]<class B>() {
-    for (int64_t i = 0; i < values / B::values; ++i) {
-      B block{};
-      const float* const from = x + i * B::values;
-      if (std::all_of(from, from + B::values, [](float v) { return std::isfinite(v); })) blocks::encode(from, block);
-      else blocks::encode_non_finite(block);
-      std::memcpy(y + i * int64_t(sizeof block), &block, sizeof block);
+    if constexpr (!blocks::can_encode<B>) {
+      fail<UnsupportedError>("blocks: values cannot be quantized to {}", name_of(dtype));
+    } else {
+      for (int64_t i = 0; i < values / B::values; ++i) {
+        B block{};
+        const float* const from = x + i * B::values;
+        const bool finite = std::all_of(from, from + B::values, [](float v) { return std::isfinite(v); });
+        if (!finite) blocks::encode_non_finite(block);
+        else if constexpr (blocks::uses_importance<B>)
+          blocks::encode(from, block, importance.empty() ? nullptr : importance.data() + i * B::values % std::ssize(importance));
+        else blocks::encode(from, block);
+        std::memcpy(y + i * int64_t(sizeof block), &block, sizeof block);
+      }
     }
   });
 }

@@ -61,7 +61,7 @@ BACKEND_TEST(Llama, neighboring_rows_and_divisors_of_gguf_files_give_the_same) {
   const parts::RotaryConfig scaled = read_config(c.config()).rotaries[0];
   parts::RotaryConfig plain = scaled;
   plain.kind = parts::RotaryConfig::Kind::plain;
-  const std::vector<float> before = plain.frequencies(1), after = scaled.frequencies(1);
+  const std::vector<float> before = plain.frequencies({}), after = scaled.frequencies({});
   nlohmann::json json = c.config_json, divisors = nlohmann::json::array();
   for (size_t i = 0; i < before.size(); ++i) divisors.push_back(before[i] / after[i]);
   json["rope_scaling"] = nullptr;

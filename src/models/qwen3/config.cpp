@@ -13,7 +13,7 @@ parts::DecoderConfig read_config(const Config& c) {
 
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = attention.o_bias = c.boolean("attention_bias", false);
-  attention.qk_norm = keys.rms_norm();
+  attention.qk_norm = QkNormConfig{.norm = keys.rms_norm()};
 
   DecoderConfig d = keys.decoder();
   for (const int64_t window : read_layer_windows(c, keys.layers)) {

@@ -7,41 +7,69 @@
 namespace hearth::parts {
 namespace {
 
-nn::Bias bias_if(bool there) { return there ? nn::Bias::yes : nn::Bias::no; }
-
 struct AttentionState final : BlockState {
   explicit AttentionState(nn::KvCache c) : cache(std::move(c)) {}
   int64_t bytes() const override { return cache.bytes(); }
   int64_t reachable(int64_t stored, int64_t length) const override { return cache.can_shorten(stored, length) ? length : 0; }
+  std::vector<Tensor> save(int64_t length) const override { return cache.save(length); }
+  void load(int64_t length, std::span<const Tensor> saved) override { cache.load(length, saved); }
 
   nn::KvCache cache;
 };
 
+// Heads first … first + count − 1 of the matrix that is stored for queries, keys and values together, or the matrix of this name.
+Projection heads_of(const Scope& w, int64_t width, const AttentionConfig& c, std::string_view name, int64_t first, int64_t count) {
+  if (c.fused) return {w / c.names.qkv, width, first * c.head, count * c.head, (c.heads + 2 * c.groups) * c.head, c.qkv_bias};
+  return {w / name, width, count * c.head, c.qkv_bias};
+}
+
 }  // namespace
+
+HeadNorm::HeadNorm(const Scope& w, const std::string& name, int64_t heads_, int64_t head_, const QkNormConfig& c)
+    : config(c), heads(heads_), head(head_) {
+  const Scope at = w / name;
+  if (c.over != QkNormConfig::Over::each_head) {
+    norm.emplace(at, c.over == QkNormConfig::Over::all ? heads * head : head, c.norm);
+  } else if (c.listed) {
+    std::vector<Tensor> all;
+    for (int64_t n = 0; n < heads; ++n) all.push_back((at / "norms" / n).tensor("weight", {head}));
+    if (all[0]) gamma = ops::concat(all, 0);
+  } else if (const Tensor stored = at.tensor("weight", {heads, head})) {
+    gamma = stored.view({heads * head});
+  }
+}
+
+Tensor HeadNorm::operator()(const Tensor& x) const {
+  const int64_t T = x.size(0);
+  if (config.over == QkNormConfig::Over::all) return (*norm)(x).view({T, heads, head});
+  const Tensor by_head = x.view({T, heads, head});
+  if (config.over == QkNormConfig::Over::head) return (*norm)(by_head);
+  return ops::affine(normalized(by_head, config.norm).view({T, heads * head}), gamma, {}).view({T, heads, head});
+}
 
 Attention::Attention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const AttentionConfig& c)
     : config_(c),
       backend_(&w.backend()),
-      q_proj_(w / "q_proj", width, c.heads * c.head, bias_if(c.qkv_bias)),
-      k_proj_(w / "k_proj", width, c.groups * c.head, bias_if(c.qkv_bias)),
-      v_proj_(w / "v_proj", width, c.groups * c.head, bias_if(c.qkv_bias)),
-      o_proj_(w / "o_proj", c.heads * c.head, width, bias_if(c.o_bias)) {
+      q_(heads_of(w, width, c, c.names.q, 0, c.heads)),
+      k_(heads_of(w, width, c, c.names.k, c.heads, c.groups)),
+      v_(heads_of(w, width, c, c.names.v, c.heads + c.groups, c.groups)),
+      o_(w / c.names.o, c.heads * c.head, width, c.o_bias, c.output_scale) {
   if (c.rotary != AttentionConfig::no_positions) pairs_ = rotaries.at(size_t(c.rotary)).pairs;
   if (c.scale == 0) config_.scale = 1.0f / std::sqrt(float(c.head));
+  if (c.sinks) sinks_ = w.tensor("sinks", {c.heads});
   if (!c.qk_norm) return;
-  q_norm_.emplace(w / "q_norm", c.head, *c.qk_norm);
-  k_norm_.emplace(w / "k_norm", c.head, *c.qk_norm);
+  q_norm_.emplace(w, c.qk_norm->q, c.heads, c.head, *c.qk_norm);
+  k_norm_.emplace(w, c.qk_norm->k, c.groups, c.head, *c.qk_norm);
 }
 
 Tensor Attention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const {
   const auto& [T, N, G, D] = std::array{x.size(0), config_.heads, config_.groups, config_.head};
-  auto [q, k, v] = nn::together(x, q_proj_, k_proj_, v_proj_);
-  q = q.view({T, N, D}), k = k.view({T, G, D}), v = v.view({T, G, D});
-  if (q_norm_) q = (*q_norm_)(q), k = (*k_norm_)(k);
-  q = turned(q, pass), k = turned(k, pass);
-  const KeyValues seen = static_cast<AttentionState&>(*state).cache.store(pass.first, k, v);
-  const Tensor y = ops::cached_attention(q, seen, {.scale = config_.scale});
-  return o_proj_(y.view({T, N * D}), {.residual = residual});
+  auto [q, k, v] = nn::together(x, q_, k_, v_);
+  q = q_norm_ ? (*q_norm_)(q) : q.view({T, N, D});
+  k = k_norm_ ? (*k_norm_)(k) : k.view({T, G, D});
+  const KeyValues seen = static_cast<AttentionState&>(*state).cache.store(pass.first, turned(k, pass), v.view({T, G, D}));
+  const Tensor y = ops::cached_attention(turned(q, pass), seen, {.scale = config_.scale, .soft_cap = config_.soft_cap, .sinks = sinks_});
+  return o_(y.view({T, N * D}), {.residual = residual});
 }
 
 Tensor Attention::turned(const Tensor& x, const Pass& pass) const {

@@ -4,20 +4,56 @@
 #include "nn/kv_cache.h"
 #include "parts/decoder/block.h"
 #include "parts/decoder/norm.h"
+#include "parts/decoder/projection.h"
 #include "parts/decoder/rotary.h"
 
 namespace hearth::parts {
+
+// Norms of queries and keys, before the positions.
+struct QkNormConfig {
+  enum class Over {
+    head,       // each head by itself, one weight [D] for all
+    each_head,  // each head by itself, a weight [N, D], [G, D]
+    all,        // all heads together, a weight [N·D], [G·D]
+  };
+
+  NormConfig norm = {};
+  Over over = Over::head;
+  std::string q = "q_norm", k = "k_norm";
+  bool listed = false;  // each_head: as tensors norms.0.weight, norms.1.weight … [D]
+
+  bool operator==(const QkNormConfig&) const = default;
+};
 
 struct AttentionConfig {
   int64_t heads = 32, groups = 32, head = 128;  // N query heads of size D share G heads of keys and values
   int rotary = 0;                               // of DecoderConfig::rotaries; no_positions: none
   int64_t window = 0;                           // number of keys that a query attends to, its own included; 0: all
   float scale = 0;                              // of q kᵀ; 0: 1/√D
+  float soft_cap = 0;                           // of scores (CachedAttentionSpec); 0: none
+  bool sinks = false;                           // one more logit for each head, whose value is zero
   bool qkv_bias = false, o_bias = false;
-  std::optional<NormConfig> qk_norm = {};  // of each head of q and k, before the positions: q_norm, k_norm
+  bool fused = false;  // qkv_proj [(N + 2·G)·D, C] in place of q_proj, k_proj and v_proj, in this order
+  std::optional<QkNormConfig> qk_norm = {};
+  float output_scale = 1;  // of what is added to the residual stream
+  struct Names {
+    std::string q = "q_proj", k = "k_proj", v = "v_proj", qkv = "qkv_proj", o = "o_proj";
+    bool operator==(const Names&) const = default;
+  } names = {};
 
   static constexpr int no_positions = -1;
   bool operator==(const AttentionConfig&) const = default;
+};
+
+// A norm of the heads of q or k.   x [T, N·D] → [T, N, D]
+struct HeadNorm {
+  HeadNorm(const Scope& w, const std::string& name, int64_t heads, int64_t head, const QkNormConfig& config);
+  Tensor operator()(const Tensor& x) const;
+
+  QkNormConfig config;
+  int64_t heads, head;
+  std::optional<Norm> norm;  // of a head, or of all
+  Tensor gamma;              // [N·D], each_head
 };
 
 class Attention final : public Block {
@@ -36,10 +72,10 @@ class Attention final : public Block {
   AttentionConfig config_;
   RotaryPairs pairs_ = RotaryPairs::halves;
   Backend* backend_;
-  nn::Linear q_proj_;                    // [N·D, C]
-  nn::Linear k_proj_, v_proj_;           // [G·D, C]
-  nn::Linear o_proj_;                    // [C, N·D]
-  std::optional<Norm> q_norm_, k_norm_;  // [D]
+  Projection q_, k_, v_;  // [N·D, C], [G·D, C], [G·D, C]
+  Projection o_;          // [C, N·D]
+  std::optional<HeadNorm> q_norm_, k_norm_;
+  Tensor sinks_;  // [N]
 };
 
 }  // namespace hearth::parts

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/tensor.h"
 
@@ -24,6 +25,10 @@ class BlockState {
   // The state covers `stored` tokens: the largest length of at most `length` to which it can be shortened, if only to 0.
   virtual int64_t reachable(int64_t stored, int64_t length) const = 0;
   virtual void shorten(int64_t /*length*/) {}  // to a length that is reachable
+  // What it stores of `length` tokens, for a file: dense tensors on a host.
+  virtual std::vector<Tensor> save(int64_t length) const = 0;
+  // The same back, into a state that was just started. WeightError for tensors that such a state does not have.
+  virtual void load(int64_t length, std::span<const Tensor> saved) = 0;
   // A state that cannot be shortened by itself keeps copies: it is asked after every `interval()` tokens, if that is not 0.
   virtual int64_t interval() const { return 0; }
   virtual void checkpoint(int64_t /*length*/) {}

@@ -4,6 +4,8 @@
 #include <variant>
 
 #include "parts/decoder/attention.h"
+#include "parts/decoder/experts.h"
+#include "parts/decoder/latent_attention.h"
 #include "parts/decoder/mlp.h"
 
 namespace hearth::parts {
@@ -14,7 +16,7 @@ struct OwnBlock {
   virtual std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries) const = 0;
 };
 
-using BlockConfig = std::variant<AttentionConfig, MlpConfig, std::shared_ptr<const OwnBlock>>;
+using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, MlpConfig, ExpertsConfig, std::shared_ptr<const OwnBlock>>;
 
 // The names are those of the checkpoint, below the layer.
 struct LayerNormConfig {
@@ -41,14 +43,26 @@ struct LayerConfig {
   bool operator==(const LayerConfig&) const = default;
 };
 
+struct HeadConfig {
+  bool tied = false;  // the output matrix is the embedding table
+  bool bias = false;
+  float scale = 1;     // of the logits
+  float soft_cap = 0;  // logits become soft_cap · tanh(logits / soft_cap); 0: none
+
+  bool operator==(const HeadConfig&) const = default;
+};
+
 struct DecoderConfig {
   int64_t vocabulary = 32000, width = 4096;
   int64_t positions = 2048;                 // that the model was trained for
   std::vector<RotaryConfig> rotaries = {};  // tables of angles; attention refers to one by its index
   std::vector<LayerConfig> layers = {};
   NormConfig norm = {};  // after the last layer
-  bool tied = false;     // the output matrix is the embedding table
-  std::string embedding = "model.embed_tokens", layer = "model.layers", last_norm = "model.norm", head = "lm_head";  // in the checkpoint
+  HeadConfig head = {};
+  double embedding_scale = 1;           // of the embeddings
+  bool rounds_embedding_scale = false;  // to the dtype of the table, if that is a 16-bit float: a multiplication in the model's dtype
+  std::string embedding = "model.embed_tokens", layer = "model.layers", last_norm = "model.norm",
+              head_name = "lm_head";  // in the checkpoint
 
   bool operator==(const DecoderConfig&) const = default;
 };

@@ -10,12 +10,28 @@ namespace {
 std::unique_ptr<Block> build(const Scope& w, const DecoderConfig& d, const BlockConfig& config) {
   struct Builder {
     std::unique_ptr<Block> operator()(const AttentionConfig& c) const { return std::make_unique<Attention>(w, d.width, d.rotaries, c); }
+    std::unique_ptr<Block> operator()(const LatentAttentionConfig& c) const {
+      return std::make_unique<LatentAttention>(w, d.width, d.rotaries, c);
+    }
     std::unique_ptr<Block> operator()(const MlpConfig& c) const { return std::make_unique<Mlp>(w, d.width, c); }
+    std::unique_ptr<Block> operator()(const ExpertsConfig& c) const { return std::make_unique<Experts>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const std::shared_ptr<const OwnBlock>& c) const { return c->build(w, d.width, d.rotaries); }
     const Scope& w;
     const DecoderConfig& d;
   };
   return std::visit(Builder{w, d}, config);
+}
+
+// In front of the tanh, if there is one.
+float scale_of_logits(const HeadConfig& c) { return c.soft_cap != 0 ? c.scale / c.soft_cap : c.scale; }
+
+// The factor of a model whose multiplication is in the table's dtype.
+float scale_of_embeddings(const DecoderConfig& c, const Tensor& table) {
+  const auto scale = float(c.embedding_scale);
+  if (!c.rounds_embedding_scale || !table) return scale;
+  return table.dtype() == DType::bf16  ? bf16_to_f32(f32_to_bf16(scale))
+         : table.dtype() == DType::f16 ? f16_to_f32(f32_to_f16(scale))
+                                       : scale;
 }
 
 std::optional<Norm> norm_at(const Scope& layer, int64_t width, const std::optional<LayerNormConfig>& c) {
@@ -68,6 +84,24 @@ int64_t DecoderState::shorten(int64_t most) {
   return length = to;
 }
 
+std::vector<std::vector<Tensor>> DecoderState::save() const {
+  std::vector<std::vector<Tensor>> all;
+  for (const auto& block : blocks) all.push_back(block ? block->save(length) : std::vector<Tensor>());
+  return all;
+}
+
+bool DecoderState::load(int64_t length_, int64_t context_, std::span<const std::vector<Tensor>> saved) {
+  if (length_ > context) fail<UsageError>("context: {} tokens do not fit, expected at most {}", length_, context);
+  if (saved.size() != blocks.size()) fail<WeightError>("state: has {} blocks, expected {}", saved.size(), blocks.size());
+  if (stretches || std::ranges::any_of(limits, [&](int64_t limit) { return (context_ > limit) != (context > limit); })) return false;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i]) blocks[i]->load(length_, saved[i]);
+    else if (!saved[i].empty()) fail<WeightError>("state: block {} has {} tensors, expected none", i, saved[i].size());
+  }
+  length = length_;
+  return true;
+}
+
 int64_t DecoderState::piece(int64_t count) const {
   int64_t most = std::min(count, Block::chunk);
   for (const auto& block : blocks)
@@ -76,12 +110,17 @@ int64_t DecoderState::piece(int64_t count) const {
 }
 
 DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
-    : config(c), embed_tokens(w / c.embedding, c.vocabulary, c.width), norm(w / c.last_norm, c.width, c.norm) {
+    : config(c),
+      embed_tokens(w / c.embedding, c.vocabulary, c.width),
+      embedding_scale(scale_of_embeddings(c, embed_tokens.table)),
+      norm(w / c.last_norm, c.width, c.norm) {
   for (const LayerConfig& layer : c.layers) layers.emplace_back(w / c.layer / int64_t(layers.size()), c, layer);
 }
 
 DecoderState DecoderTrunk::start(int64_t context, DType cache) const {
   DecoderState state{.context = context, .stretches = std::ranges::any_of(config.rotaries, &RotaryConfig::stretches)};
+  for (const RotaryConfig& rotary : config.rotaries)
+    if (rotary.kind == RotaryConfig::Kind::longrope) state.limits.push_back(int64_t(rotary.original_positions));
   for (const DecoderLayer& layer : layers) {
     state.blocks.push_back(layer.mixer.block->start(context, cache));
     state.blocks.push_back(layer.mlp ? layer.mlp->block->start(context, cache) : nullptr);
@@ -99,13 +138,15 @@ int64_t DecoderTrunk::state_bytes(int64_t context, DType cache) const {
 Tensor DecoderTrunk::embed(std::span<const int32_t> ids) const {
   for (const int32_t id : ids)
     if (id < 0 || id >= config.vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, config.vocabulary);
-  return in_block(config.embedding, [&] { return embed_tokens(ids); });
+  const Tensor x = in_block(config.embedding, [&] { return embed_tokens(ids); });
+  return embedding_scale == 1 ? x : ops::scaled(x, embedding_scale, 0);
 }
 
 Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer) const {
   const int64_t T = embeddings.size(0);
   std::vector<Tensor> tables;
-  for (const RotaryConfig& rotary : config.rotaries) tables.push_back(rotary.table(embeddings.backend(), state.length, T, length));
+  for (const RotaryConfig& rotary : config.rotaries)
+    tables.push_back(rotary.table(embeddings.backend(), state.length, T, {length, state.context}));
   const Pass pass{.first = state.length, .rotary = tables, .embeddings = embeddings};
   Tensor x = embeddings;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -119,6 +160,17 @@ Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, i
 }
 
 DecoderHead::DecoderHead(const Scope& w, const DecoderConfig& c)
-    : weight((w / (c.tied ? c.embedding : c.head)).linear("weight", c.vocabulary, c.width)) {}
+    : config(c.head),
+      weight((w / (c.head.tied ? c.embedding : c.head_name)).linear("weight", c.vocabulary, c.width)),
+      bias(c.head.bias ? (w / c.head_name).tensor("bias", {c.vocabulary}) : Tensor()) {
+  if (bias) bias = ops::scaled(bias, scale_of_logits(config), 0);
+}
+
+Tensor DecoderHead::operator()(const Tensor& hidden) const {
+  const bool capped = config.soft_cap != 0;
+  const Tensor y =
+      ops::linear(hidden, weight, bias, {.alpha = scale_of_logits(config), .activation = capped ? Activation::tanh : Activation::none});
+  return capped ? ops::scaled(y, config.soft_cap, 0) : y;
+}
 
 }  // namespace hearth::parts

@@ -40,11 +40,17 @@ struct DecoderState {
   std::vector<std::unique_ptr<BlockState>> blocks;  // two for each layer, its mixer's and its MLP's; nullptr for a block without state
   int64_t length = 0, context = 0;                  // tokens stored, and room
   bool stretches = false;                           // stored keys were rotated by angles that depend on the length at that time
+  std::vector<int64_t> limits = {};                 // contexts up to which and beyond which positions are rotated otherwise
 
   int64_t bytes() const;
   // Discards tokens from the end until at most `most` remain, and further to the next length that all blocks can continue from. Returns
   // the new length.
   int64_t shorten(int64_t most);
+  // What is stored, block by block (BlockState::save), and back into a state that was just started. Returns false if a text of another
+  // context cannot continue here, because positions would be rotated otherwise; `context`: of the state that was saved. UsageError for more
+  // tokens than there is room for, WeightError for other blocks.
+  std::vector<std::vector<Tensor>> save() const;
+  bool load(int64_t length, int64_t context, std::span<const std::vector<Tensor>> saved);
   // How many of the next `count` tokens to compute in one pass: at most Block::chunk, up to the next checkpoint.
   int64_t piece(int64_t count) const;
 };
@@ -66,6 +72,7 @@ struct DecoderTrunk {
 
   DecoderConfig config;
   nn::Embedding embed_tokens;
+  float embedding_scale;
   std::vector<DecoderLayer> layers;
   Norm norm;
 };
@@ -73,9 +80,11 @@ struct DecoderTrunk {
 struct DecoderHead {
   DecoderHead(const Scope& w, const DecoderConfig& config);
   // hidden [T, C] → logits [T, V]
-  Tensor operator()(const Tensor& hidden) const { return ops::linear(hidden, weight); }
+  Tensor operator()(const Tensor& hidden) const;
 
+  HeadConfig config;
   Weight weight;  // [V, C]; the embedding table if they are tied
+  Tensor bias;    // [V], scaled; undefined without bias
 };
 
 struct Decoder {

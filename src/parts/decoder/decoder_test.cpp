@@ -11,7 +11,7 @@ namespace {
 // A recurrence: s ← s / 2 + x, y = s. It keeps a copy of s after every 8 tokens.
 class Decay final : public Block {
  public:
-  explicit Decay(int64_t width) : width_(width) {}
+  Decay(Backend& backend, int64_t width) : backend_(&backend), width_(width) {}
 
   struct State final : BlockState {
     int64_t bytes() const override { return int64_t((1 + copies.size()) * sum.size() * sizeof(float)); }
@@ -26,9 +26,12 @@ class Decay final : public Block {
       if (copies.empty()) std::ranges::fill(sum, 0);
       else sum = copies.back().second;
     }
+    std::vector<Tensor> save(int64_t) const override { return {Tensor::from(*host, {std::ssize(sum)}, sum)}; }
+    void load(int64_t, std::span<const Tensor> saved) override { sum = saved[0].to_vector(); }
     int64_t interval() const override { return 8; }
     void checkpoint(int64_t length) override { copies.emplace_back(length, sum); }
 
+    Backend* host = nullptr;
     std::vector<float> sum;
     std::vector<std::pair<int64_t, std::vector<float>>> copies;
   };
@@ -47,18 +50,20 @@ class Decay final : public Block {
   }
   std::unique_ptr<BlockState> start(int64_t, DType) const override {
     auto state = std::make_unique<State>();
+    state->host = &backend_->host();
     state->sum.resize(size_t(width_));
     return state;
   }
   int64_t state_bytes(int64_t context, DType) const override { return (1 + context / 8) * width_ * int64_t(sizeof(float)); }
 
  private:
+  Backend* backend_;
   int64_t width_;
 };
 
 struct DecayConfig final : OwnBlock {
-  std::unique_ptr<Block> build(const Scope&, int64_t width, const std::vector<RotaryConfig>&) const override {
-    return std::make_unique<Decay>(width);
+  std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>&) const override {
+    return std::make_unique<Decay>(w.backend(), width);
   }
 };
 
@@ -130,6 +135,42 @@ BACKEND_TEST(DecoderFrame, a_ring_that_has_lost_keys_starts_over) {
   EXPECT_EQ(fed(net, state, ids, 512).size(), size_t((600 - 88) * 31));
   EXPECT_EQ(state.shorten(80), 0);
   EXPECT_TRUE(fed(net, state, ids, 512) == whole);
+}
+
+BACKEND_TEST(DecoderFrame, a_saved_state_continues_with_the_same_bits) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  DecoderConfig config = mixed();
+  std::get<AttentionConfig>(config.layers[1].mixer.block).window = 4;
+  const Decoder net(Scope(weights), config);
+  const std::vector<int32_t> ids = text(600);
+  for (const DType cache : {DType::f32, DType::f16}) {
+    DecoderState once = net.trunk.start(700, cache);
+    const std::vector<float> whole = fed(net, once, ids, 512);
+    DecoderState first = net.trunk.start(700, cache), second = net.trunk.start(800, cache);
+    fed(net, first, std::span(ids).first(560), 512);  // the ring of 515 positions has begun again
+    ASSERT_TRUE(second.load(first.length, first.context, first.save()));
+    EXPECT_EQ(second.length, 560);
+    const std::vector<float> rest = fed(net, second, ids, 512);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + 560 * 31));
+  }
+  DecoderState saved = net.trunk.start(700, DType::f32), small = net.trunk.start(50, DType::f32), other = net.trunk.start(700, DType::f16);
+  fed(net, saved, std::span(ids).first(60), 512);
+  expect_error<UsageError>([&] { small.load(saved.length, saved.context, saved.save()); }, {"60 tokens", "at most 50"});
+  expect_error<WeightError>([&] { other.load(saved.length, saved.context, saved.save()); }, {"f32", "expected f16"});
+}
+
+BACKEND_TEST(DecoderFrame, a_saved_state_keeps_its_list_of_factors) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  DecoderConfig config = mixed();
+  config.rotaries[0].kind = RotaryConfig::Kind::longrope;
+  config.rotaries[0].original_positions = 64;
+  config.rotaries[0].short_divisors = config.rotaries[0].long_divisors = {1, 2, 3, 4};
+  const Decoder net(Scope(weights), config);
+  DecoderState saved = net.trunk.start(60, DType::f32), alike = net.trunk.start(64, DType::f32), longer = net.trunk.start(65, DType::f32);
+  fed(net, saved, text(20), 512);
+  EXPECT_TRUE(alike.load(20, 60, saved.save()));
+  EXPECT_FALSE(longer.load(20, 60, saved.save()));
+  EXPECT_EQ(longer.length, 0);
 }
 
 // As a text encoder: vectors in place of ids, and what the layers pass on.

@@ -26,4 +26,7 @@ struct Norm {
   Tensor beta;   // [C], undefined without bias
 };
 
+// x without scale and shift.
+Tensor normalized(const Tensor& x, const NormConfig& config);
+
 }  // namespace hearth::parts

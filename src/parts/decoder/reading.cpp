@@ -101,6 +101,16 @@ constexpr std::string_view bookkeeping[] = {"architectures",
                                             "value_head_prefix",
                                             "z_loss_weight"};
 
+std::string name_of(Activation activation) {
+  switch (activation) {
+    case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_pytorch_tanh";
+    case Activation::quick_gelu: return "quick_gelu";
+    case Activation::relu: return "relu";
+    default: return "silu";
+  }
+}
+
 // Keys of other programs and alternative names, which must agree with this network. transformers reads none of them.
 void refuse_other_builds(const Config& c, const DecoderKeys& k) {
   const auto number = [&c](std::initializer_list<const char*> keys, double value) {
@@ -120,7 +130,7 @@ void refuse_other_builds(const Config& c, const DecoderKeys& k) {
   number({"rotary_dim"}, double(k.rotary.size));
   text("activation", {"swiglu", "silu"});
   for (const char* key : {"activation_function", "hidden_activation"})
-    if (!c.was_read(key)) c.only(key, {c.text("hidden_act", "silu")});
+    if (!c.was_read(key)) c.only(key, {c.text(k.names.activation, name_of(k.default_activation))});
   text("norm_type", {"rmsnorm"});
   text("position_embedding_type", {"rope", "rotary"});
   c.no_effect_where_off();
@@ -129,9 +139,10 @@ void refuse_other_builds(const Config& c, const DecoderKeys& k) {
 }  // namespace
 
 DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
-  refuse_null(c, {"hidden_act", "hidden_size", "intermediate_size", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
-                  "rms_norm_eps", "vocab_size"});
+  refuse_null(c, {defaults.names.activation, "hidden_size", "intermediate_size", "max_position_embeddings", "num_attention_heads",
+                  "num_hidden_layers", defaults.names.eps, "vocab_size"});
   DecoderKeys k = defaults;
+  k.default_activation = defaults.activation;
   k.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
   k.width = positive_integer(c, "hidden_size", defaults.width);
   k.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
@@ -144,15 +155,26 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
   else k.groups = positive_integer(c, "num_key_value_heads", defaults.groups ? defaults.groups : k.heads);
   if (k.heads % k.groups)
     fail<WeightError>("{}: 'num_key_value_heads' = {} does not divide 'num_attention_heads' = {}", c.where(), k.groups, k.heads);
-  if (!c.has("head_dim") && defaults.head == 0 && k.width % k.heads)
+  if (!c.has(k.names.head) && defaults.head == 0 && k.width % k.heads)
     fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}{}", c.where(), k.heads, k.width,
                       c.has("hidden_size") ? "" : ", which is the default: there is no such key");
-  k.head = positive_integer(c, "head_dim", defaults.head ? defaults.head : k.width / k.heads);
+  k.head = positive_integer(c, k.names.head, defaults.head ? defaults.head : k.width / k.heads);
   k.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
-  k.activation = transformers_activation(c, "hidden_act", "silu");
-  k.eps = float(c.number("rms_norm_eps", double(defaults.eps)));
+  k.activation = transformers_activation(c, k.names.activation, name_of(defaults.activation));
+  k.eps = float(c.number(k.names.eps, double(defaults.eps)));
   k.tied = c.boolean("tie_word_embeddings", defaults.tied);
-  k.rotary = RotaryConfig::from(c, k.head, k.positions);
+  if (!k.names.partial.empty()) {
+    const bool inside = !c.has(k.names.partial) && c.has("rope_parameters") && c.object("rope_parameters").has("partial_rotary_factor");
+    k.partial = inside ? c.object("rope_parameters").number("partial_rotary_factor") : c.number(k.names.partial, defaults.partial);
+  }
+  if (!(k.partial > 0 && k.partial <= 1))
+    fail<WeightError>("{}: '{}' = {}, expected more than 0 and at most 1", c.where(), k.names.partial, k.partial);
+  // A GGUF file states the number of elements, rotary_dimension.
+  const int64_t rotated = c.has("rotary_dimension") && !k.names.partial.empty() ? positive_integer(c, "rotary_dimension", k.head)
+                                                                                : int64_t(double(k.head) * k.partial);
+  if (rotated > k.head) fail<WeightError>("{}: 'rotary_dimension' = {}, expected at most the head size of {}", c.where(), rotated, k.head);
+  if (!k.names.partial.empty()) c.no_effect({k.names.partial}), c.means("rotary_dimension", std::to_string(rotated));
+  k.rotary = RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
   return k;
 }
 
@@ -161,12 +183,13 @@ void DecoderKeys::finish(const Config& c) const {
     if (!c.was_read(key)) c.no_effect({key});
   refuse_other_builds(c, *this);
   read_generic_transformers_keys(c);
-  if (activation == Activation::silu) c.no_effect({"hidden_act"});  // under any of its names
+  if (activation == default_activation) c.no_effect({names.activation});  // under any of its names
   c.finish();
 }
 
 DecoderConfig DecoderKeys::decoder() const {
-  return {.vocabulary = vocabulary, .width = width, .positions = positions, .rotaries = {rotary}, .norm = rms_norm(), .tied = tied};
+  return {
+      .vocabulary = vocabulary, .width = width, .positions = positions, .rotaries = {rotary}, .norm = rms_norm(), .head = {.tied = tied}};
 }
 
 LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {
@@ -174,21 +197,70 @@ LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const
           .mlp = SublayerConfig{.name = "mlp", .block = mlp, .before = LayerNormConfig{"post_attention_layernorm", norm}}};
 }
 
+LayerConfig sandwich_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {
+  const auto named = [&](const char* name) { return LayerNormConfig{name, norm}; };
+  return {
+      .mixer = {.name = "self_attn", .block = attention, .before = named("input_layernorm"), .after = named("post_attention_layernorm")},
+      .mlp = SublayerConfig{
+          .name = "mlp", .block = mlp, .before = named("pre_feedforward_layernorm"), .after = named("post_feedforward_layernorm")}};
+}
+
+RouterConfig read_router(const Config& c, const std::string& count, int64_t default_count, int64_t default_chosen) {
+  const RouterConfig r{.experts = positive_integer(c, count, default_count),
+                       .chosen = positive_integer(c, "num_experts_per_tok", default_chosen)};
+  if (r.chosen > r.experts)
+    fail<WeightError>("{}: 'num_experts_per_tok' = {}, expected at most '{}' = {}", c.where(), r.chosen, count, r.experts);
+  return r;
+}
+
+std::vector<bool> read_sparse_layers(const Config& c, int64_t layers) {
+  const int64_t step = positive_integer(c, "decoder_sparse_step", 1);
+  const std::vector<int64_t> dense = c.integers("mlp_only_layers", {{}});
+  std::vector<bool> sparse;
+  for (int64_t i = 0; i < layers; ++i) sparse.push_back((i + 1) % step == 0 && std::ranges::find(dense, i) == dense.end());
+  return sparse;
+}
+
+int64_t read_shared_window(const Config& c) {
+  const bool used = c.boolean("use_sliding_window", false) && !is_null(c, "sliding_window");
+  const int64_t window = used ? positive_integer(c, "sliding_window", 4096) : 0;
+  c.no_effect({"max_window_layers"});
+  if (!used) c.no_effect({"use_sliding_window", "sliding_window"});
+  return window;
+}
+
+float read_soft_cap(const Config& c, const std::string& key, double otherwise) {
+  if (is_null(c, key)) return c.means(key, "0"), 0.0f;
+  const double cap = c.number(key, otherwise);
+  if (!(cap >= 0)) fail<WeightError>("{}: '{}' = {}, expected a positive number, or null for none", c.where(), key, cap);
+  return float(cap);
+}
+
+std::vector<bool> read_sliding_layers(const Config& c, int64_t layers, const std::function<bool(int64_t)>& usual) {
+  const std::vector<std::string> types = c.texts("layer_types", {{}});
+  if (!types.empty() && int64_t(types.size()) != layers)
+    fail<WeightError>("{}: 'layer_types' has {} entries, expected 'num_hidden_layers' = {}", c.where(), types.size(), layers);
+  std::vector<bool> sliding;
+  bool differs = false;
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string type = types.empty() ? (usual(i) ? "sliding_attention" : "full_attention") : types[size_t(i)];
+    if (type != "full_attention" && type != "sliding_attention")
+      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, expected full_attention or sliding_attention", c.where(), type);
+    sliding.push_back(type == "sliding_attention");
+    differs |= sliding.back() != usual(i);
+  }
+  if (!differs) c.no_effect({"layer_types"});
+  return sliding;
+}
+
 std::vector<int64_t> read_layer_windows(const Config& c, int64_t layers) {
   const bool used = c.boolean("use_sliding_window", false);
   const int64_t window = used && !is_null(c, "sliding_window") ? positive_integer(c, "sliding_window", 4096) : 0;
   const int64_t full_layers = window ? c.integer("max_window_layers", 28) : 0;
   if (!window) c.no_effect({"use_sliding_window", "sliding_window", "max_window_layers"});
-  const std::vector<std::string> types = c.texts("layer_types", {{}});
-  if (!types.empty() && int64_t(types.size()) != layers)
-    fail<WeightError>("{}: 'layer_types' has {} entries, expected 'num_hidden_layers' = {}", c.where(), types.size(), layers);
   std::vector<int64_t> windows;
-  for (int64_t i = 0; i < layers; ++i) {
-    const std::string type = types.empty() ? (window && i >= full_layers ? "sliding_attention" : "full_attention") : types[size_t(i)];
-    if (type != "full_attention" && type != "sliding_attention")
-      fail<UnsupportedError>("{}: the layer type \"{}\" is not supported, expected full_attention or sliding_attention", c.where(), type);
-    windows.push_back(type == "sliding_attention" ? window : 0);
-  }
+  for (const bool sliding : read_sliding_layers(c, layers, [&](int64_t i) { return window && i >= full_layers; }))
+    windows.push_back(sliding ? window : 0);
   // Without a window in any layer the keys mean nothing.
   if (std::ranges::count(windows, 0) == std::ssize(windows))
     c.no_effect({"use_sliding_window", "sliding_window", "max_window_layers", "layer_types"});

@@ -11,6 +11,8 @@
 //   }
 #pragma once
 
+#include <functional>
+
 #include "parts/decoder/config.h"
 
 namespace hearth::parts {
@@ -24,7 +26,13 @@ struct DecoderKeys {
   Activation activation = Activation::silu;  // hidden_act
   float eps = 1e-6f;                         // rms_norm_eps
   bool tied = false;                         // tie_word_embeddings
-  RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters, and our own rope_pairs and rope_divisors
+  double partial = 1;                        // partial_rotary_factor: part of each head that is rotated; only if the family has the key
+  RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters; other keys of RotaryConfig::from
+  std::string rotary_layers = {};            // RotaryConfig::Defaults::layers
+  struct Names {                             // of keys that have another name in some families
+    std::string activation = "hidden_act", eps = "rms_norm_eps", head = "head_dim", partial;
+  } names = {};
+  Activation default_activation = Activation::silu;  // set by read()
 
   // WeightError for a value that is invalid or contradicts another.
   static DecoderKeys read(const Config& config, const DecoderKeys& defaults);
@@ -40,6 +48,23 @@ struct DecoderKeys {
 
 // The layer of most families: attention behind input_layernorm, an MLP behind post_attention_layernorm.
 LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
+
+// The layer between norms of Gemma: input_layernorm, attention, post_attention_layernorm; pre_feedforward_layernorm, MLP,
+// post_feedforward_layernorm.
+LayerConfig sandwich_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
+
+// Which layers are "sliding_attention" and not "full_attention" in layer_types; as `usual` says if there is no such key.
+std::vector<bool> read_sliding_layers(const Config& config, int64_t layers, const std::function<bool(int64_t)>& usual);
+
+// The number of experts under `count`, and num_experts_per_tok of them for each token. WeightError if there are more than that.
+RouterConfig read_router(const Config& config, const std::string& count, int64_t default_count, int64_t default_chosen);
+// Which layers have experts: every decoder_sparse_step-th, without those in mlp_only_layers.
+std::vector<bool> read_sparse_layers(const Config& config, int64_t layers);
+// The window of all layers, if use_sliding_window; 0: none. max_window_layers has no effect.
+int64_t read_shared_window(const Config& config);
+
+// A soft cap; null, which means none, is 0.
+float read_soft_cap(const Config& config, const std::string& key, double otherwise);
 
 // The window of each layer (0: none), from use_sliding_window, sliding_window, max_window_layers and layer_types, as in Qwen's configs.
 std::vector<int64_t> read_layer_windows(const Config& config, int64_t layers);

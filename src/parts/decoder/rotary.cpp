@@ -24,15 +24,55 @@ double number_or(const Config& c, const std::string& key, double otherwise) {
 
 double yarn_scale(double factor, double weight = 1) { return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1; }
 
-void read_scaling(const Config& c, RotaryConfig& r) {
+bool is_long(const RotaryConfig& r, const TextLengths& length) { return double(length.planned) > r.original_positions; }
+
+std::vector<float> divisor_list(const Config& c, const std::string& key, int64_t size) {
+  std::vector<float> list;
+  for (const double x : c.numbers(key)) list.push_back(float(x));
+  if (int64_t(list.size()) != size / 2)
+    fail<WeightError>("{}: '{}' has {} values, expected {} for {} rotated elements", c.where(), key, list.size(), size / 2, size);
+  if (std::ranges::any_of(list, [](float x) { return !(x > 0); }))
+    fail<WeightError>("{}: '{}' has a value that is not positive", c.where(), key);
+  return list;
+}
+
+// Ding et al. 2024. The trained length is a key next to rope_scaling, in newer files inside; `factor` counts only without it.
+void read_longrope(const Config& top, const Config& c, RotaryConfig& r) {
+  r.kind = RotaryConfig::Kind::longrope;
+  r.short_divisors = divisor_list(c, "short_factor", r.size);
+  r.long_divisors = divisor_list(c, "long_factor", r.size);
+  const double inside = number_or(c, "original_max_position_embeddings", 0);
+  r.original_positions = number_or(top, "original_max_position_embeddings", inside);
+  const double stretch = r.original_positions > 0 ? double(r.positions) / r.original_positions : c.number("factor", 1.0);
+  if (!(r.original_positions > 0)) r.original_positions = double(r.positions);
+  r.attention_factor = r.long_attention_factor =
+      c.number("attention_factor", stretch <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(r.original_positions)));
+  if (c.has("short_mscale")) r.attention_factor = positive(c, "short_mscale");
+  if (c.has("long_mscale")) r.long_attention_factor = positive(c, "long_mscale");
+}
+
+// The same from a GGUF file.
+void read_longrope_lists(const Config& c, RotaryConfig& r) {
+  r.kind = RotaryConfig::Kind::longrope;
+  r.short_divisors = divisor_list(c, "rope_short_divisors", r.size);
+  r.long_divisors = divisor_list(c, "rope_long_divisors", r.size);
+  r.original_positions = positive(c, "original_max_position_embeddings");
+  r.attention_factor = positive(c, "rope_attention_factor", 1.0);
+  r.long_attention_factor = positive(c, "rope_long_attention_factor", r.attention_factor);
+}
+
+// `top`: the config that contains c.
+void read_scaling(const Config& top, const Config& c, RotaryConfig& r) {
   using Kind = RotaryConfig::Kind;
   const std::string type = c.has("rope_type") ? c.text("rope_type") : c.text("type", "default");
   if (c.has("type") && c.has("rope_type") && c.text("type") != type)
     fail<WeightError>("{}: 'type' = \"{}\" and 'rope_type' = \"{}\" contradict each other", c.where(), c.text("type"), type);
   if (type == "default") return;
+  if (type == "longrope" || type == "su") return read_longrope(top, c, r);
   const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
   if (!built)
-    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, expected default, linear, dynamic, yarn or llama3", c.where(), type);
+    fail<UnsupportedError>("{}: 'rope_type' = \"{}\" is not supported, expected default, linear, dynamic, yarn, llama3 or longrope",
+                           c.where(), type);
   r.factor = positive(c, "factor");
   if (type == "linear") {
     r.kind = Kind::linear;
@@ -52,6 +92,7 @@ void read_scaling(const Config& c, RotaryConfig& r) {
     r.truncate = c.boolean("truncate", true);
     r.original_positions = number_or(c, "original_max_position_embeddings", double(r.positions));
     const double weight = c.number("mscale", 0.0), weight_all = c.number("mscale_all_dim", 0.0);
+    r.mscale_all_dim = weight_all;
     const double natural =
         weight != 0 && weight_all != 0 ? yarn_scale(r.factor, weight) / yarn_scale(r.factor, weight_all) : yarn_scale(r.factor);
     r.attention_factor = c.number("attention_factor", natural);
@@ -63,7 +104,8 @@ nlohmann::json spelled(const RotaryConfig& r) {
   using Kind = RotaryConfig::Kind;
   switch (r.kind) {
     case Kind::plain:
-    case Kind::llama3: return nullptr;
+    case Kind::llama3:
+    case Kind::longrope: return nullptr;
     case Kind::linear: return {{"rope_type", "linear"}, {"factor", r.factor}};
     case Kind::dynamic: return {{"rope_type", "dynamic"}, {"factor", r.factor}};
     case Kind::yarn: break;
@@ -83,60 +125,74 @@ std::vector<float> spelled_divisors(const RotaryConfig& r) {
   RotaryConfig plain = r;
   plain.kind = RotaryConfig::Kind::plain;
   plain.divisors.clear();
-  std::vector<float> quotients = plain.frequencies(0);
-  const std::vector<float> stretched = r.frequencies(0);
+  std::vector<float> quotients = plain.frequencies({});
+  const std::vector<float> stretched = r.frequencies({});
   std::ranges::transform(quotients, stretched, quotients.begin(), std::divides());
   return quotients;
 }
 
 }  // namespace
 
-RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t positions_) {
+RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t positions_, const Defaults& defaults) {
   RotaryConfig r;
   r.size = size_;
   r.positions = positions_;
-  r.theta = positive(c, "rope_theta", 10000.0);
+  r.theta = positive(c, "rope_theta", defaults.theta);
+  if (size_ % 2 != 0 || size_ < 2) fail<WeightError>("{}: head size is {}, expected an even number for rotary positions", c.where(), size_);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (!c.has(key)) continue;
-    const Config scaling = c.object(key);
+    Config scaling = c.object(key);
+    if (!defaults.layers.empty() && scaling.has(defaults.layers)) scaling = scaling.object(defaults.layers);
     if (scaling.has("rope_theta")) r.theta = positive(scaling, "rope_theta");
     // The current reference and that of 2024 differ here.
     if (std::string_view(key) == "rope_scaling" && c.has("rope_theta")) scaling.only_number("rope_theta", positive(c, "rope_theta"));
-    scaling.only_number("partial_rotary_factor", 1);
-    read_scaling(scaling, r);
+    scaling.only_number("partial_rotary_factor", defaults.partial);
+    read_scaling(c, scaling, r);
     // Keys of other types, or of other programs: the reference warns and continues.
     scaling.no_effect({"attention_factor", "attn_factor", "beta_fast", "beta_slow", "factor", "finetuned", "high_freq_factor",
-                       "low_freq_factor", "mscale", "mscale_all_dim", "original_max_position_embeddings", "truncate"});
+                       "long_factor", "long_mscale", "low_freq_factor", "mscale", "mscale_all_dim", "original_max_position_embeddings",
+                       "short_factor", "short_mscale", "truncate"});
     scaling.only_number("extrapolation_factor", 1);
     scaling.finish();
   }
-  if (size_ % 2 != 0) fail<WeightError>("{}: head size is {}, expected an even number for rotary positions", c.where(), size_);
   const std::string pairs_ = c.text("rope_pairs", "halves");
   if (pairs_ != "halves" && pairs_ != "neighbors")
     fail<UnsupportedError>("{}: 'rope_pairs' = \"{}\" is not supported, expected halves or neighbors", c.where(), pairs_);
   r.pairs = pairs_ == "halves" ? RotaryPairs::halves : RotaryPairs::neighbors;
-  for (const double x : c.numbers("rope_divisors", {{}})) r.divisors.push_back(float(x));
-  if (!r.divisors.empty() && int64_t(r.divisors.size()) != size_ / 2)
-    fail<WeightError>("{}: 'rope_divisors' has {} values for a head size of {}, expected {}", c.where(), r.divisors.size(), size_,
-                      size_ / 2);
+  if (c.has("rope_divisors")) r.divisors = divisor_list(c, "rope_divisors", size_);
+  if (c.has("rope_short_divisors")) read_longrope_lists(c, r);
 
   c.no_effect({"rope_pairs"});  // of the file, not of the network
   c.means("rope_theta", nlohmann::json(r.theta).dump());
   c.means("rope_scaling", spelled(r).dump());
   if (const std::vector<float> list = spelled_divisors(r); !list.empty()) c.means("rope_divisors", nlohmann::json(list).dump());
+  if (r.kind == Kind::longrope) {
+    c.means("rope_short_divisors", nlohmann::json(r.short_divisors).dump());
+    c.means("rope_long_divisors", nlohmann::json(r.long_divisors).dump());
+    c.means("original_max_position_embeddings", nlohmann::json(r.original_positions).dump());
+    c.means("rope_attention_factor", nlohmann::json(r.attention_factor).dump());
+    c.no_effect({"rope_long_attention_factor"});
+    if (r.long_attention_factor != r.attention_factor)
+      c.means("rope_long_attention_factor", nlohmann::json(r.long_attention_factor).dump());
+  }
   return r;
 }
 
-std::vector<float> RotaryConfig::frequencies(int64_t length) const {
+std::vector<float> RotaryConfig::frequencies(const TextLengths& length) const {
   const double dim = double(size);
   double base = theta;
   if (kind == Kind::dynamic) {
-    const double seen = double(std::max(length, positions));
+    const double seen = double(std::max(length.now, positions));
     base *= std::pow(factor * seen / double(positions) - (factor - 1), dim / (dim - 2));
   }
   std::vector<float> frequency;
   for (int64_t i = 0; i < size / 2; ++i) frequency.push_back(1.0f / float(std::pow(float(base), float(2 * i) / float(size))));
 
+  if (kind == Kind::longrope) {
+    const std::vector<float>& list = is_long(*this, length) ? long_divisors : short_divisors;
+    for (size_t i = 0; i < frequency.size(); ++i)
+      frequency[i] = 1.0f / (list[i] * float(std::pow(float(base), float(2 * i) / float(size))));
+  }
   if (kind == Kind::linear)
     for (float& f : frequency) f /= float(factor);
   if (kind == Kind::llama3)
@@ -163,16 +219,32 @@ std::vector<float> RotaryConfig::frequencies(int64_t length) const {
   return frequency;
 }
 
-Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, int64_t length) const {
+double RotaryConfig::factor_of_angles(const TextLengths& length) const {
+  return kind == Kind::longrope && is_long(*this, length) ? long_attention_factor : attention_factor;
+}
+
+double RotaryConfig::score_factor() const {
+  const double scale = kind == Kind::yarn && mscale_all_dim != 0 ? yarn_scale(factor, mscale_all_dim) : 1;
+  return scale * scale;
+}
+
+std::string RotaryConfig::spelled_with_score_factor() const {
+  nlohmann::json all = spelled(*this);
+  if (kind == Kind::yarn && mscale_all_dim != 0) all["mscale_all_dim"] = mscale_all_dim;
+  return all.dump();
+}
+
+Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, const TextLengths& length) const {
   const std::vector<float> frequency = frequencies(length);
+  const auto factor_ = float(factor_of_angles(length));
   const int64_t half = size / 2;
   const auto angles = [&](Tensor& y) {
     float* const values = y.data<float>();
     for (int64_t t = 0; t < count; ++t)
       for (int64_t i = 0; i < half; ++i) {
         const float angle = frequency[size_t(i)] * float(first + t);
-        values[2 * t * half + i] = std::cos(angle) * float(attention_factor);
-        values[(2 * t + 1) * half + i] = std::sin(angle) * float(attention_factor);
+        values[2 * t * half + i] = std::cos(angle) * factor_;
+        values[(2 * t + 1) * half + i] = std::sin(angle) * factor_;
       }
   };
   return written_on_host(backend, {count, 2, half}, DType::f32, angles).to(backend);

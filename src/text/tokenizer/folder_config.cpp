@@ -26,11 +26,9 @@ std::string text_of(const Json& object, const char* name) {
 
 // transformers' TOKENIZER_MAPPING: that of `families`, and that of other models whose tokenizer can be used alone.
 std::string class_of_model_type(const std::string& type, std::span<const FamilyClass> families) {
-  static constexpr FamilyClass others[] = {
-      {"mixtral", "LlamaTokenizer"}, {"phi3", "LlamaTokenizer"},        {"gemma", "GemmaTokenizer"},     {"gemma2", "GemmaTokenizer"},
-      {"gemma3", "GemmaTokenizer"},  {"gemma3_text", "GemmaTokenizer"}, {"qwen2_moe", "Qwen2Tokenizer"}, {"qwen3_moe", "Qwen2Tokenizer"},
-      {"gpt2", "GPT2Tokenizer"},     {"gpt_neox", "GPTNeoXTokenizer"},  {"cohere", "CohereTokenizer"},   {"t5", "T5Tokenizer"},
-      {"mt5", "T5Tokenizer"},        {"umt5", "T5Tokenizer"},           {"bert", "BertTokenizer"}};
+  static constexpr FamilyClass others[] = {{"gemma", "GemmaTokenizer"}, {"gpt2", "GPT2Tokenizer"}, {"gpt_neox", "GPTNeoXTokenizer"},
+                                           {"t5", "T5Tokenizer"},       {"mt5", "T5Tokenizer"},    {"umt5", "T5Tokenizer"},
+                                           {"bert", "BertTokenizer"}};
   for (const std::span<const FamilyClass> list : {families, std::span<const FamilyClass>(others)})
     if (const auto found = std::ranges::find(list, type, &FamilyClass::model_type); found != list.end())
       return std::string(found->tokenizer_class);

@@ -6,7 +6,7 @@
 //
 // Little endian, versions 2 and 3. Opening a file checks everything before anything is used: every count and length against the remaining
 // bytes, so that a corrupt count allocates nothing; that no key or tensor is duplicated; that each tensor is aligned to general.alignment
-// (default 32), consists of whole blocks, is inside the data and does not overlap another. An unsupported type (IQ2_XXS, TQ1_0, NVFP4, …)
+// (default 32), consists of whole blocks, is inside the data and does not overlap another. An unsupported type (TQ1_0, NVFP4, …)
 // is an error only when the tensor is requested.
 //
 // Some image models have the key "comfy.gguf.orig_shape.NAME" for a tensor that was reshaped to rows of whole blocks: the tensor has that

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/files/config.h"
 #include "weights/aliases.h"
 #include "weights/gguf/gguf_keys.h"
+#include "weights/stacked.h"
 
 namespace hearth {
 
@@ -16,22 +18,24 @@ namespace hearth {
 struct GgufKey {
   enum class Kind {
     integer,
-    number,         // f32
-    flag,           // true or false
-    rope_scaling,   // the keys rope.scaling.* ↔ an object like transformers' rope_scaling (weights/gguf/gguf_rope.h)
-    rope_divisors,  // no key; the tensor rope_freqs.weight ↔ a list of divisors of the frequencies
-    rows,           // the number of rows of the matrix `tensor`; the key is written but not read, and may be absent
-    present,        // no key: true if `tensor` exists
-    lacking,        // no key: true if it does not exist
-    nothing,        // ignored: does not describe the network, and is not written
+    number,        // f32
+    flag,          // true or false
+    rope_scaling,  // the keys rope.scaling.* ↔ an object like transformers' rope_scaling (weights/gguf/gguf_rope.h)
+    divisors,      // no key; the vector `tensor` ↔ a list of divisors of rotary frequencies
+    rows,          // the number of rows of the matrix `tensor`; the key is written but not read, and may be absent
+    present,       // no key: true if `tensor` exists
+    lacking,       // no key: true if it does not exist
+    implied,       // no key: the value is `implied`, and a config with another one cannot be written
+    nothing,       // ignored: does not describe the network, and is not written
   };
 
   std::string_view key;          // after the architecture's name and a dot: "block_count"
   std::string_view config = {};  // "num_hidden_layers"; if several rows have the same, the first is read and all are written
   Kind kind = Kind::integer;
-  std::string_view tensor = {};                    // its name in GGUF files
-  double (*otherwise)(const GgufKeys&) = nullptr;  // the value if the file lacks the key
-  bool optional = false;                           // may be absent on both sides
+  std::string_view tensor = {};                     // its name in GGUF files
+  double (*otherwise)(const GgufKeys&) = nullptr;   // the value if the file lacks the key
+  bool optional = false;                            // may be absent on both sides
+  std::string (*implied)(const Config&) = nullptr;  // JSON text, from the rows above it
 };
 
 // Tensors whose rows are heads.
@@ -44,7 +48,13 @@ struct GgufArchitecture {
   std::string_view name;            // general.architecture; empty: the family has no GGUF files
   std::string_view marked_by = {};  // if families share a name, a file belongs to the one whose key is greater than 0 in it
   std::vector<GgufKey> keys = {};   // in the order in which they are written
-  std::span<const Alias> names = {};
+  std::vector<Alias> names = {};
+  // Tensors of the file that are several of the network (all rows of each slice).
+  std::vector<StackRule> stacks = {};
+  bool yarn_truncates = true;  // RotaryConfig::truncate of files with yarn, which have no key for it
+  // Official names, as patterns of weights/aliases.h, of tensors that the file stores plus 1: the norms of families whose checkpoints store
+  // the weight minus 1. Such a file has norm_offset 0 in its config.
+  std::span<const std::string_view> plus_one = {};
   // In these tensors the file interleaves the halves of each head: row i of the first half is next to row i of the second. Such a file has
   // rope_pairs "neighbors" in its config.
   std::span<const GgufHeads> neighbors = {};

@@ -56,13 +56,14 @@ class RowReader {
       case Kind::number: return is_left_out(row) ? nothing() : Json(keys_.number(row.key, otherwise(row)));
       case Kind::flag: return is_left_out(row) ? nothing() : Json(keys_.flag(row.key));
       case Kind::rope_scaling: return read_rope_scaling(keys_);
-      case Kind::rope_divisors: {
-        const std::vector<float> divisors = read_rope_divisors(file_);
+      case Kind::divisors: {
+        const std::vector<float> divisors = read_rope_divisors(file_, row.tensor);
         return divisors.empty() ? nothing() : Json(divisors);
       }
       case Kind::rows: return rows_of(row.tensor);
       case Kind::present: return tensors_.contains(std::string(row.tensor));
       case Kind::lacking: return !tensors_.contains(std::string(row.tensor));
+      case Kind::implied:  // from the other rows
       case Kind::nothing: return nothing();
     }
     return nothing();
@@ -87,7 +88,7 @@ class RowReader {
   std::map<std::string, TensorInfo> tensors_;
 };
 
-void write_row(const GgufKey& row, const Config& config, GgufKeyWriter& to) {
+void write_row(const GgufKey& row, const Config& config, bool yarn_truncates, GgufKeyWriter& to) {
   const std::string key(row.config);
   if (row.optional && !config.has(key)) return;
   switch (row.kind) {
@@ -95,8 +96,12 @@ void write_row(const GgufKey& row, const Config& config, GgufKeyWriter& to) {
     case Kind::rows: return to.integer(row.key, config.integer(key));
     case Kind::number: return to.f32(row.key, config.number(key));
     case Kind::flag: return to.flag(row.key, config.boolean(key));
-    case Kind::rope_scaling: return config.has(key) ? write_rope_scaling(config.object(key), to) : void();
-    case Kind::rope_divisors:
+    case Kind::rope_scaling: return config.has(key) ? write_rope_scaling(config.object(key), yarn_truncates, to) : void();
+    case Kind::implied:
+      if (Json::parse(config.dump(key)) != Json::parse(row.implied(config)))
+        to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
+      return;
+    case Kind::divisors:
     case Kind::present:
     case Kind::lacking:  // the tensors determine it
     case Kind::nothing: return;
@@ -129,8 +134,11 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture) {
   const RowReader read(file, keys);
   for (const GgufKey& row : architecture.keys) {
     if (c.contains(row.config)) continue;
-    if (Json value = read(row); !value.is_discarded()) c[std::string(row.config)] = std::move(value);
+    if (row.kind == Kind::implied) c[std::string(row.config)] = Json::parse(row.implied(Config::parse(c.dump(), metadata.where())));
+    else if (Json value = read(row); !value.is_discarded()) c[std::string(row.config)] = std::move(value);
   }
+  if (!architecture.plus_one.empty()) c["norm_offset"] = 0;
+  if (!architecture.yarn_truncates && c.contains("rope_scaling") && c["rope_scaling"].is_object()) c["rope_scaling"]["truncate"] = false;
   if (!architecture.neighbors.empty()) c["rope_pairs"] = "neighbors";
   if (metadata.has("tokenizer.ggml.eos_token_id")) c["eos_token_id"] = metadata.integer("tokenizer.ggml.eos_token_id");
   return Config::parse(c.dump(), metadata.where());
@@ -142,15 +150,24 @@ void write_gguf_config(const Config& config, const GgufArchitecture& architectur
     if (config.has(key) && !config.is_default(key) &&
         std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
       to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
-  for (const GgufKey& row : architecture.keys) write_row(row, config, to);
+  for (const GgufKey& row : architecture.keys) write_row(row, config, architecture.yarn_truncates, to);
 }
 
-std::vector<float> gguf_rope_divisors(const Config& config, const GgufArchitecture& architecture) {
-  std::vector<float> divisors;
-  const auto row = std::ranges::find(architecture.keys, Kind::rope_divisors, &GgufKey::kind);
-  if (row == architecture.keys.end()) return divisors;
-  for (const double x : config.numbers(std::string(row->config), {{}})) divisors.push_back(float(x));
-  return divisors;
+std::map<std::string, std::vector<float>> gguf_divisors(const Config& config, const GgufArchitecture& architecture) {
+  std::map<std::string, std::vector<float>> all;
+  for (const GgufKey& row : architecture.keys) {
+    if (row.kind != Kind::divisors || !config.has(row.config)) continue;
+    std::vector<float>& divisors = all[std::string(row.tensor)];
+    for (const double x : config.numbers(row.config)) divisors.push_back(float(x));
+  }
+  return all;
+}
+
+std::vector<std::string> gguf_divisor_names(const GgufArchitecture& architecture) {
+  std::vector<std::string> names;
+  for (const GgufKey& row : architecture.keys)
+    if (row.kind == Kind::divisors) names.emplace_back(row.tensor);
+  return names;
 }
 
 }  // namespace hearth

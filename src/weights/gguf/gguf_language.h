@@ -17,7 +17,9 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture);
 
 // The other direction, for a completed config. UnsupportedError for a value that is not the default and has no row.
 void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values);
-// The values of rope_freqs.weight, which a GGUF file stores as a tensor and not as a key; empty if the config has none.
-std::vector<float> gguf_rope_divisors(const Config& config, const GgufArchitecture& architecture);
+// The values that a GGUF file stores as vectors and not as keys, by the tensor's name.
+std::map<std::string, std::vector<float>> gguf_divisors(const Config& config, const GgufArchitecture& architecture);
+// The names of these vectors.
+std::vector<std::string> gguf_divisor_names(const GgufArchitecture& architecture);
 
 }  // namespace hearth

@@ -18,7 +18,7 @@ using Kind = GgufKey::Kind;
 using test::message_of;
 
 double two(const GgufKeys&) { return 2; }
-constexpr Alias names[] = {{"token_embd.weight", "words.weight"}, {"blk.#.attn_q.*", "layers.#.query.*"}};
+std::string twice_the_depth(const Config& c) { return std::to_string(2 * c.integer("depth")); }
 constexpr GgufHeads heads[] = {{"layers.#.query.*", "num_heads"}};
 
 GgufArchitecture lantern() {
@@ -38,9 +38,10 @@ GgufArchitecture lantern() {
               {.config = "biased", .kind = Kind::present, .tensor = "blk.0.attn_q.bias"},
               {.config = "tied", .kind = Kind::lacking, .tensor = "output.weight"},
               {.config = "scaling", .kind = Kind::rope_scaling},
-              {.config = "divisors", .kind = Kind::rope_divisors},
+              {.config = "divisors", .kind = Kind::divisors, .tensor = "rope_freqs.weight"},
+              {.config = "unsaid", .kind = Kind::implied, .implied = twice_the_depth},
           },
-      .names = names,
+      .names = {{"token_embd.weight", "words.weight"}, {"blk.#.attn_q.*", "layers.#.query.*"}},
       .model_type = "lantern_text",
       .class_name = "LanternForCausalLM",
   };
@@ -70,7 +71,7 @@ class GgufLanguage : public ::testing::Test {
     return message_of<UnsupportedError>([&] { read(values); }, folder.path());
   }
 
-  const Json stated = {{"depth", 3}, {"num_heads", 6}, {"head", 4}, {"eps", 0.5}, {"parallel", true}, {"words", 10}};
+  const Json stated = {{"depth", 3}, {"num_heads", 6}, {"head", 4}, {"eps", 0.5}, {"parallel", true}, {"words", 10}, {"unsaid", 6}};
   test::TemporaryFolder folder;
 };
 
@@ -153,6 +154,7 @@ TEST_F(GgufLanguage, keys_without_a_row_are_not_written) {
   const std::string begin = "config.json: GGUF files of the architecture lantern cannot express ";
   EXPECT_EQ(with("activation", "gelu"), begin + "'activation' = \"gelu\"");
   EXPECT_EQ(with("activation", nullptr), "");
+  EXPECT_EQ(with("unsaid", 5), begin + "'unsaid' = 5");  // without a key, it is twice the depth
   EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}), begin + "rope scaling of the type dynamic");
   Json yarn = {{"rope_type", "yarn"}, {"factor", 1},          {"original_max_position_embeddings", 32}, {"beta_fast", 32}, {"beta_slow", 1},
                {"truncate", true},    {"attention_factor", 1}};
@@ -168,6 +170,14 @@ TEST_F(GgufLanguage, interleaved_heads_are_reported) {
   GgufArchitecture a = lantern();
   a.neighbors = heads;
   EXPECT_EQ(read(written(stated), {}, a).text("rope_pairs"), "neighbors");
+}
+
+TEST_F(GgufLanguage, norms_that_are_stored_plus_one_are_reported) {
+  static constexpr std::string_view norms[] = {"layers.#.norm.weight"};
+  GgufArchitecture a = lantern();
+  a.plus_one = norms;
+  EXPECT_EQ(read(written(stated), {}, a).number("norm_offset"), 0);
+  EXPECT_FALSE(read(written(stated)).has("norm_offset"));
 }
 
 TEST_F(GgufLanguage, a_mark_selects_between_families_of_one_architecture) {

@@ -17,14 +17,15 @@ double usual_attention_factor(double stretch) { return stretch <= 1 ? 1 : 0.1 * 
 }  // namespace
 
 bool is_rope_scaling_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 8> keys = {"rope.scale_linear",
+  static constexpr std::array<std::string_view, 9> keys = {"rope.scale_linear",
                                                            "rope.scaling.attn_factor",
                                                            "rope.scaling.factor",
                                                            "rope.scaling.finetuned",
                                                            "rope.scaling.original_context_length",
                                                            "rope.scaling.type",
                                                            "rope.scaling.yarn_beta_fast",
-                                                           "rope.scaling.yarn_beta_slow"};
+                                                           "rope.scaling.yarn_beta_slow",
+                                                           "rope.scaling.yarn_log_multiplier"};
   return std::ranges::find(keys, key) != keys.end();
 }
 
@@ -46,32 +47,35 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
     scaling["original_max_position_embeddings"] = keys.integer("rope.scaling.original_context_length");
   if (keys.has("rope.scaling.yarn_beta_fast")) scaling["beta_fast"] = keys.number("rope.scaling.yarn_beta_fast");
   if (keys.has("rope.scaling.yarn_beta_slow")) scaling["beta_slow"] = keys.number("rope.scaling.yarn_beta_slow");
+  if (keys.has("rope.scaling.yarn_log_multiplier"))  // of scores, and not of cosines and sines
+    scaling["mscale"] = scaling["mscale_all_dim"] = keys.number("rope.scaling.yarn_log_multiplier") / 0.1;
   if (factor != 1)  // llama.cpp multiplies the default by it
     scaling["attention_factor"] = factor * usual_attention_factor(keys.number("rope.scaling.factor"));
   return scaling;
 }
 
-void write_rope_scaling(const Config& scaling, GgufKeyWriter& to) {
+void write_rope_scaling(const Config& scaling, bool truncates, GgufKeyWriter& to) {
   const std::string type = scaling.text("rope_type");
   if (type != "linear" && type != "yarn") to.cannot_express("rope scaling of the type " + type);
   const double factor = scaling.number("factor");
   to.text("rope.scaling.type", type);
   to.f32("rope.scaling.factor", factor);
   if (type == "linear") return;
-  const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") &&
-                     scaling.number("attention_factor") == usual_attention_factor(factor);
+  const bool of_scores = scaling.has("mscale_all_dim");
+  const bool usual = scaling.number("beta_fast") == 32 && scaling.number("beta_slow") == 1 && scaling.boolean("truncate") == truncates &&
+                     scaling.number("attention_factor") == (of_scores ? 1 : usual_attention_factor(factor));
   if (!usual) to.cannot_express("yarn with a beta_fast, beta_slow, truncate or attention factor other than the default");
+  if (of_scores) to.f32("rope.scaling.yarn_log_multiplier", 0.1 * scaling.number("mscale_all_dim"));
   to.integer("rope.scaling.original_context_length", int64_t(scaling.number("original_max_position_embeddings")));
 }
 
-std::vector<float> read_rope_divisors(const GgufFile& file) {
+std::vector<float> read_rope_divisors(const GgufFile& file, std::string_view tensor) {
   for (size_t part = 0; part < file.paths().size(); ++part) {
     const auto& entries = file.entries(part);
-    const auto found = entries.find(std::string(gguf_rope_tensor));
+    const auto found = entries.find(std::string(tensor));
     if (found == entries.end()) continue;
     const TensorInfo& info = found->second.info;
-    if (info.dtype != DType::f32)
-      fail<UnsupportedError>("{}: '{}' is {}, expected f32", file.describe(), gguf_rope_tensor, name_of(info.dtype));
+    if (info.dtype != DType::f32) fail<UnsupportedError>("{}: '{}' is {}, expected f32", file.describe(), tensor, name_of(info.dtype));
     const std::string_view bytes = file.bytes(part, found->second);
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));

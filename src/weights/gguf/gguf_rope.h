@@ -9,16 +9,15 @@
 
 namespace hearth {
 
-inline constexpr std::string_view gguf_rope_tensor = "rope_freqs.weight";
-
 bool is_rope_scaling_key(std::string_view key);
 // transformers' rope_scaling, or null. UnsupportedError for a type other than linear and yarn.
 nlohmann::json read_rope_scaling(const GgufKeys& keys);
 // `scaling` states all values of its type: rope_type and factor, and for yarn also original_max_position_embeddings, beta_fast, beta_slow,
-// truncate and attention_factor. UnsupportedError for a type other than linear and yarn, and for yarn values other than the defaults.
-void write_rope_scaling(const Config& scaling, GgufKeyWriter& to);
+// truncate and attention_factor. UnsupportedError for a type other than linear and yarn, and for yarn values other than the defaults, or
+// `truncates`.
+void write_rope_scaling(const Config& scaling, bool truncates, GgufKeyWriter& to);
 
-// The values of rope_freqs.weight, [R/2]; empty if it does not exist.
-std::vector<float> read_rope_divisors(const GgufFile& file);
+// The values of a vector [R/2]; empty if it does not exist.
+std::vector<float> read_rope_divisors(const GgufFile& file, std::string_view tensor);
 
 }  // namespace hearth

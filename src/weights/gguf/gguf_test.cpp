@@ -242,14 +242,14 @@ TEST_F(GgufTest, a_truncated_file_is_refused) {
 }
 
 TEST_F(GgufTest, types_that_hearth_does_not_read_matter_when_they_are_used) {
-  write("f.gguf", GgufBytes(3, 0).tensor("a", {256}, 16, 0).tensor("b", {256}, 31, 96).tensor("c", {1}, 999, 128).data(200).bytes);
+  write("f.gguf", GgufBytes(3, 0).tensor("a", {256}, 34, 0).tensor("b", {256}, 31, 96).tensor("c", {1}, 999, 128).data(200).bytes);
   const auto file = GgufFile::open(folder / "f.gguf");
   const auto listed = file->list();
-  EXPECT_EQ(listed.at("a").unreadable, "has the type IQ2_XXS, which is not supported");
+  EXPECT_EQ(listed.at("a").unreadable, "has the type TQ1_0, which is not supported");
   EXPECT_EQ(listed.at("b").unreadable, "has the type Q4_0_4_4, which GGUF has removed");
   EXPECT_EQ(listed.at("c").unreadable, "has the type 999, which is unknown");
   EXPECT_EQ(message_of<UnsupportedError>([&] { file->read("a", {}, *device); }, folder.path()),
-            "FOLDER/f.gguf: 'a' has the type IQ2_XXS, which is not supported");
+            "FOLDER/f.gguf: 'a' has the type TQ1_0, which is not supported");
   EXPECT_EQ(message_of<WeightError>([&] { file->read("d", {}, *device); }, folder.path()), "FOLDER/f.gguf: has no tensor 'd'");
 }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
-#include "core/on_host.h"
-#include "core/quantized/block_layouts.h"
-#include "core/threads.h"
+#include "weights/packed/grouped_weights.h"
+#include "weights/packed/made_tensors.h"
 
 namespace hearth {
 namespace {
@@ -14,12 +12,6 @@ namespace {
 using Kind = PackedFormat::Kind;
 
 constexpr std::string_view marks[] = {".qweight", ".qzeros", ".scales", ".g_idx"};
-
-// "model.layers.0.mlp.up_proj.qweight" → "model.layers.0.mlp.up_proj", if the name has that ending.
-std::optional<std::string> layer_of(const std::string& name, std::string_view ending) {
-  if (!name.ends_with(ending)) return std::nullopt;
-  return name.substr(0, name.size() - ending.size());
-}
 
 int four_bits(uint32_t word, int place) { return int(word >> (4 * place) & 15); }
 
@@ -46,58 +38,7 @@ struct Layer {
   }
   float scale(int64_t n, int64_t g) const { return scales[size_t(g * N + n)]; }
 
-  bool whole_blocks() const {
-    if (K % 32 != 0) return false;
-    for (int64_t k = 0; k < K; k += 32)
-      if (std::any_of(group.begin() + k, group.begin() + k + 32, [&](int32_t g) { return g != group[size_t(k)]; })) return false;
-    return true;
-  }
-  bool binary16_scales() const {
-    return std::ranges::all_of(scales, [](float s) { return f16_to_f32(f32_to_f16(s)) == s; });
-  }
-  bool zeros_of_eight() const {
-    for (int64_t g = 0; g < G; ++g)
-      for (int64_t n = 0; n < N; ++n)
-        if (zero(n, g) != 8) return false;
-    return true;
-  }
-  DType dtype() const {
-    if (!whole_blocks() || !binary16_scales()) return DType::f32;
-    return zeros_of_eight() ? DType::q4_0 : DType::q5_0;
-  }
-
-  void fill_f32(int64_t n, float* row) const {
-    for (int64_t k = 0; k < K; ++k) row[k] = scale(n, group[size_t(k)]) * float(code(n, k) - zero(n, group[size_t(k)]));
-  }
-  template <class B> void fill_blocks(int64_t n, std::byte* row) const {
-    for (int64_t k = 0; k < K; k += 32) {
-      const int64_t g = group[size_t(k)];
-      const int z = zero(n, g);
-      B block{};
-      block.d = f32_to_f16(scale(n, g));
-      for (int i = 0; i < 32; ++i) set(block, i, code(n, k + i) - z);
-      std::memcpy(row + k / 32 * int64_t(sizeof block), &block, sizeof block);
-    }
-  }
-  static void set(blocks::Q40& b, int i, int value) { blocks::set_nibble<16>(b.qs, i, value + 8); }
-  static void set(blocks::Q50& b, int i, int value) {
-    blocks::set_nibble<16>(b.qs, i, (value + 16) & 15);
-    b.qh[i / 8] = uint8_t(b.qh[i / 8] | (value + 16) >> 4 << i % 8);
-  }
-
-  Tensor unpack(Backend& backend) const {
-    return written_on_host(backend, {N, K}, dtype(), [&](Tensor& y) {
-      const int64_t row = int64_t(bytes_of(y.dtype(), K));
-      backend.threads().for_ranges(N, 16, [&](int64_t first, int64_t last) {
-        for (int64_t n = first; n < last; ++n) {
-          std::byte* to = y.raw() + n * row;
-          if (y.dtype() == DType::q4_0) fill_blocks<blocks::Q40>(n, to);
-          else if (y.dtype() == DType::q5_0) fill_blocks<blocks::Q50>(n, to);
-          else fill_f32(n, reinterpret_cast<float*>(to));
-        }
-      });
-    });
-  }
+  static constexpr int least_code = 0, most_code = 15;
 };
 
 class UnpackedSource final : public TensorSource {
@@ -105,7 +46,7 @@ class UnpackedSource final : public TensorSource {
   UnpackedSource(std::shared_ptr<TensorSource> source, const PackedFormat& format)
       : source_(std::move(source)), format_(format), stored_(source_->list()) {
     for (const auto& [name, info] : stored_)
-      if (const auto layer = layer_of(name, ".qweight")) check(*layer, info.shape);
+      if (const auto layer = before_ending(name, ".qweight")) check(*layer, info.shape);
   }
 
   std::string describe() const override { return source_->describe(); }
@@ -127,17 +68,17 @@ class UnpackedSource final : public TensorSource {
   }
   Tensor read(const std::string& name, const Shape& wanted, Backend& backend) override {
     const auto layer = layer_named(name);
-    return layer ? open(*layer, backend).unpack(backend) : source_->read(name, wanted, backend);
+    return layer ? grouped_weight(open(*layer, backend), backend) : source_->read(name, wanted, backend);
   }
 
  private:
   std::optional<std::string> layer_named(const std::string& name) const {
-    const auto layer = layer_of(name, ".weight");
+    const auto layer = before_ending(name, ".weight");
     return layer && layers_.contains(*layer) ? layer : std::nullopt;
   }
   bool is_packed(const std::string& name) const {
     return std::ranges::any_of(marks, [&](std::string_view mark) {
-      const auto layer = layer_of(name, mark);
+      const auto layer = before_ending(name, mark);
       return layer && layers_.contains(*layer);
     });
   }
@@ -320,7 +261,7 @@ std::shared_ptr<TensorSource> unpacked(std::shared_ptr<TensorSource> source, con
 std::vector<std::string> zero_biases(const TensorSource& packed) {
   std::vector<std::string> names;
   for (const auto& [name, info] : packed.list()) {
-    const auto layer = layer_of(name, ".bias");
+    const auto layer = before_ending(name, ".bias");
     if (!layer || !packed.has(*layer + ".qweight")) continue;
     const std::span<const std::byte> bytes = packed.stored_bytes(name);
     const auto is_zero = [](std::byte b) { return b == std::byte{0}; };

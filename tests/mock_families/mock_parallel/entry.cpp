@@ -20,6 +20,17 @@ struct Text final : TextState {
     return sum;
   }
   int64_t shorten(int64_t most) override { return fed = std::min(fed, most); }
+  Parts save() const override {
+    Parts all;
+    for (const nn::KvCache& cache : caches) all.push_back(cache.save(fed));
+    return all;
+  }
+  bool load(int64_t length, int64_t, const Parts& saved) override {
+    if (saved.size() != caches.size()) fail<WeightError>("state: has {} parts, expected {}", saved.size(), caches.size());
+    for (size_t i = 0; i < caches.size(); ++i) caches[i].load(length, saved[i]);
+    fed = length;
+    return true;
+  }
 
   std::vector<nn::KvCache> caches;
   int64_t fed = 0, room = 0;
@@ -105,7 +116,7 @@ Entry entry() {
                                 {.key = "attention.layer_norm_epsilon", .config = "norm_epsilon", .kind = Kind::number},
                                 {.key = "use_parallel_residual", .config = "use_parallel_residual", .kind = Kind::flag},
                                 {.key = "vocab_size", .config = "vocab_size", .kind = Kind::rows, .tensor = "token_embd.weight"}},
-                       .names = names},
+                       .names = {std::begin(names), std::end(names)}},
               .geometries = geometries,
               .spell_out = spell_out,
               .build = [](const Config& config, Weights& weights) -> std::unique_ptr<LanguageModel> {

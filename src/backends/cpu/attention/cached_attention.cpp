@@ -153,7 +153,9 @@ class Blocks {
 
  private:
   const std::byte* key(int64_t slot, int64_t g) const { return cache_.k.raw() + size_t(slot * G + g) * bytes_of(cache_.k.dtype(), D); }
-  const std::byte* value(int64_t slot, int64_t g) const { return cache_.v.raw() + size_t(slot * G + g) * bytes_of(cache_.v.dtype(), Dv); }
+  const std::byte* value(int64_t slot, int64_t g) const {
+    return cache_.v.raw() + bytes_of(cache_.v.dtype(), slot * cache_.v.stride(0) + g * cache_.v.stride(1));
+  }
   // Slots of the ring are incremented: a division per key would take longer than the work on the key.
   int64_t following(int64_t slot) const { return slot + 1 == C ? 0 : slot + 1; }
 

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/integers.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/processor.h"
+#include "core/quantized/block_grids.h"
 
 // The order matters: each file uses definitions of those before it.
 #include "backends/cpu/kernels/simd_avx2.h"
@@ -8,6 +9,8 @@
 #include "backends/cpu/kernels/functions.inl"
 
 #include "backends/cpu/kernels/row_types.inl"
+
+#include "backends/cpu/kernels/grid_types.inl"
 
 #include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"

@@ -1,6 +1,7 @@
 // bf16 products with AVX512-BF16's dot product of pairs, and the conversions of that instruction set.
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "core/quantized/block_grids.h"
 
 // The order matters, as in avx512.cpp.
 #include "backends/cpu/kernels/simd_avx512.h"
@@ -8,6 +9,8 @@
 #include "backends/cpu/kernels/functions.inl"
 
 #include "backends/cpu/kernels/row_types.inl"
+
+#include "backends/cpu/kernels/grid_types.inl"
 
 #include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"

@@ -29,15 +29,18 @@ enum class Order {
   halves,   // 32 values in 16 bytes, the first 16 in the low four bits
   pairs,    // a unit in the low and one in the high four bits of 32 bytes
   twos,     // 128 values in the two-bit fields of 32 bytes
-  sixes     // 128 values in the low and high four bits of 64 bytes, and the two-bit fields of 32
+  sixes,    // 128 values in the low and high four bits of 64 bytes, and the two-bit fields of 32
+  sixteens  // units of 16 in order, from codebooks
 };
 template <class F, class... Others> constexpr bool one_of = (__is_same(F, Others) || ...);
+template <class F> constexpr bool has_grid = one_of<F, RowIq2Xxs, RowIq2Xs, RowIq2S, RowIq3Xxs, RowIq3S, RowIq1S, RowIq1M>;
 template <class F>
-constexpr Order order_of = one_of<F, RowQ40, RowQ41, RowQ50, RowQ51, RowIq4Nl, RowIq4Xs, RowMxfp4> ? Order::halves
-                           : one_of<F, RowQ4K, RowQ5K>                                             ? Order::pairs
-                           : one_of<F, RowQ2K, RowQ3K>                                             ? Order::twos
-                           : one_of<F, RowQ6K>                                                     ? Order::sixes
-                                                                                                   : Order::natural;
+constexpr Order order_of = has_grid<F> ? (F::unit == 16 ? Order::sixteens : Order::halves)
+                           : one_of<F, RowQ40, RowQ41, RowQ50, RowQ51, RowIq4Nl, RowIq4Xs, RowMxfp4> ? Order::halves
+                           : one_of<F, RowQ4K, RowQ5K>                                               ? Order::pairs
+                           : one_of<F, RowQ2K, RowQ3K>                                               ? Order::twos
+                           : one_of<F, RowQ6K>                                                       ? Order::sixes
+                                                                                                     : Order::natural;
 
 // The index within a step of the first of the 16 values of q that are multiplied with a quarter of register c of codes.
 template <class F> constexpr int place(int c, int quarter) {
@@ -49,21 +52,23 @@ template <class F> constexpr int place(int c, int quarter) {
       const int half = W == 16 ? c / 2 : c / 4, part = W == 16 ? quarter : c / 2 % 2 * 2 + quarter;
       return half * 128 + c % 2 * 64 + part * 16;
     }
+    case Order::sixteens: return (c / 4 * 8 + 4 * quarter + c % 4) * 16;
     case Order::natural: break;
   }
   return W == 16 ? (c / 4 * 8 + c % 4 + quarter / 2 * 4) * 32 + quarter % 2 * 16 : c * 32 + quarter * 16;
 }
 
-// Other formats have unsigned codes in between; offset_bits is the offset that is subtracted at the end, as a power of two. A table can
-// have either: unsigned bytes become words with fewer instructions.
+// Other formats have unsigned codes in between, or made from signed ones; offset_bits is the offset that is subtracted at the end, as a
+// power of two. A table can have either: unsigned bytes become words with fewer instructions.
 template <class F> constexpr bool has_table = one_of<F, RowIq4Nl, RowIq4Xs, RowMxfp4>;
-template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80> || (byte_dots && has_table<F>);
+template <class F> constexpr bool has_signed_codes = one_of<F, RowQ80> || (byte_dots && (has_table<F> || has_grid<F>));
 template <class F>
 constexpr int offset_bits = one_of<F, RowQ3K>   ? 2
                             : one_of<F, RowQ40> ? 3
                             : one_of<F, RowQ50> ? 4
                             : one_of<F, RowQ6K> ? 5
                             : has_table<F>      ? 7
+                            : has_grid<F>       ? 7
                                                 : 0;
 template <class F> HEARTH_INLINE __m128i table_of() {
   const __m128i codes = one_of<F, RowMxfp4> ? doubled_e2m1() : iq4_codes();
@@ -246,11 +251,57 @@ template <class F> HEARTH_INLINE I sums_of_bytes(const char* p, const int16_t* q
   return neighbors(half[0], half[1]);
 }
 
+// The lower or the upper 16 bytes of parts of a row, as a register of codes.
+template <class F, int half, class... Parts> HEARTH_INLINE Bytes halves_of(Parts... parts) {
+  const __m256i all[] = {parts...};
+  const auto pair = [](__m256i a, __m256i b) HEARTH_LAMBDA { return _mm256_permute2x128_si256(a, b, half == 0 ? 0x20 : 0x31); };
+#ifdef __AVX512F__
+  const I codes = _mm512_inserti64x4(_mm512_castsi256_si512(pair(all[0], all[1])), pair(all[2], all[3]), 1);
+#else
+  const I codes = pair(all[0], all[1]);
+#endif
+  return {has_signed_codes<F> ? codes : codes ^ set_words(short(0x8080))};
+}
+
+template <class F, int vector> HEARTH_INLINE I sums_of_grids(const char* p, const int16_t* q) {
+  I sums[4];
+  if constexpr (F::unit == 16) {
+    unroll<2>([&](auto i) HEARTH_LAMBDA {
+      const auto add = [&](auto... parts) HEARTH_LAMBDA {
+        sums[2 * i] = code_sums<F, 2 * i>(q, halves_of<F, 0>(parts...));
+        sums[2 * i + 1] = code_sums<F, 2 * i + 1>(q, halves_of<F, 1>(parts...));
+      };
+      constexpr int part = 4 * vector + i;
+#ifdef __AVX512F__
+      add(F::template codes_of<part>(p), F::template codes_of<part + 2>(p), F::template codes_of<part + 4>(p),
+          F::template codes_of<part + 6>(p));
+#else
+      add(F::template codes_of<part>(p), F::template codes_of<part + 2>(p));
+#endif
+    });
+  } else {
+    unroll<4>([&](auto part) HEARTH_LAMBDA {
+      const auto add = [&](auto... parts) HEARTH_LAMBDA {
+        sums[part] = code_sums<F, 2 * part, 2 * part + 1>(q, halves_of<F, 0>(parts...), halves_of<F, 1>(parts...));
+      };
+#ifdef __AVX512F__
+      const char* const next = p + F::bytes;
+      add(F::template codes_of<part>(p), F::template codes_of<part + 4>(p), F::template codes_of<part>(next),
+          F::template codes_of<part + 4>(next));
+#else
+      add(F::template codes_of<part>(p), F::template codes_of<part + 4>(p));
+#endif
+    });
+  }
+  return quarter_sums(sums[0], sums[1], sums[2], sums[3]);
+}
+
 // Σ code · q over each of W units of a step at p; s as returned by quantize_row.
 template <class F, int vector> HEARTH_INLINE I unit_sums(const char* p, const int16_t* q, const int32_t* s) {
   constexpr Order order = order_of<F>;
   I sums;
-  if constexpr (order == Order::halves) sums = sums_by_halves<F>(p, q);
+  if constexpr (has_grid<F>) sums = sums_of_grids<F, vector>(p, q);
+  else if constexpr (order == Order::halves) sums = sums_by_halves<F>(p, q);
   else if constexpr (order == Order::pairs) sums = sums_by_pairs<F>(p, q);
   else if constexpr (order == Order::twos) sums = sums_by_twos<F, vector>(p, q);
   else if constexpr (order == Order::sixes) sums = sums_by_sixes<F, vector>(p, q);
@@ -318,7 +369,16 @@ template <class F> HEARTH_INLINE UnitScales scales_of_eights(const char* p) {
 }
 
 template <class F, int vector> HEARTH_INLINE UnitScales unit_scales(const char* p) {
-  if constexpr (one_of<F, RowMxfp4>) {
+  if constexpr (has_grid<F> && F::unit == 16) {
+    return {own_bytes<vector>(F::scale_bytes(p), set(F::factor(p))), zero()};
+  } else if constexpr (has_grid<F>) {
+#ifdef __AVX512F__
+    const V factor = _mm512_mask_mov_ps(set(F::factor(p)), 0xff00, set(F::factor(p + F::bytes)));
+    return {widen_i8(_mm_unpacklo_epi64(F::scale_bytes(p), F::scale_bytes(p + F::bytes))) * factor, zero()};
+#else
+    return {widen_i8(F::scale_bytes(p)) * set(F::factor(p)), zero()};
+#endif
+  } else if constexpr (one_of<F, RowMxfp4>) {
     return {powers_of_blocks(p), zero()};
   } else if constexpr (one_of<F, RowQ2K>) {
     const __m128i both = bytes16(p), low = _mm_set1_epi8(15);

@@ -10,8 +10,9 @@ namespace hearth::cpu {
 // A value of x is d · q. d is the largest magnitude of its block of 32, divided by 32767, and |q| ≤ 32767: the error is at most d / 2. A
 // block that contains NaN or infinity has d = NaN and q = 0; one whose largest magnitude is below 2⁻¹⁰⁰ has d = 0.
 //
-// A weight is step · code + least, with step and least shared by a unit of 32 values (16 in q2_k, q3_k and q6_k). With I = Σ code · q over
-// a unit and S = Σ q in exact integers, a product is the sum over the units in order, each added with one rounding, of
+// A weight is step · code + least (codes of iq1_s and iq1_m are 8 · the value of the entry, plus or minus 1), with step and least shared by
+// a unit of 32 values (16 in q2_k, q3_k, q6_k, iq2_xs, iq2_s and iq1_m). With I = Σ code · q over a unit and S = Σ q in exact integers, a
+// product is the sum over the units in order, each added with one rounding, of
 //   float(I) · (step · d) + (float(S) · d) · least,  the latter by a fused multiply-add only for types with a least value.
 struct IntegerKernels {
   const char* name;
@@ -38,7 +39,17 @@ struct IntegerKernels {
 };
 
 inline constexpr int64_t integer_stride = 512;  // most values that row_dots processes at a time
-constexpr int64_t integer_unit(RowType type) { return type == row_q2_k || type == row_q3_k || type == row_q6_k ? 16 : 32; }
+constexpr int64_t integer_unit(RowType type) {
+  switch (type) {
+    case row_q2_k:
+    case row_q3_k:
+    case row_q6_k:
+    case row_iq2_xs:
+    case row_iq2_s:
+    case row_iq1_m: return 16;
+    default: return 32;
+  }
+}
 
 const IntegerKernels& avx2_integers();
 const IntegerKernels& avxvnni_integers();  // AVX2 with 16-bit dot products

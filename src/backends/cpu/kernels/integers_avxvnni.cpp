@@ -1,4 +1,5 @@
 #include "backends/cpu/kernels/integers.h"
+#include "core/quantized/block_grids.h"
 
 // The order matters, as in avx2.cpp.
 #include "backends/cpu/kernels/simd_avx2.h"
@@ -6,6 +7,8 @@
 #include "backends/cpu/kernels/functions.inl"
 
 #include "backends/cpu/kernels/row_types.inl"
+
+#include "backends/cpu/kernels/grid_types.inl"
 
 #include "backends/cpu/kernels/integer_units.inl"
 

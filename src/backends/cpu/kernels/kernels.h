@@ -54,6 +54,7 @@ struct RowAffine {
 enum RowType : int {
   row_f32, row_f16, row_bf16, row_f8_e4m3, row_f8_e5m2,
   row_q4_0, row_q4_1, row_q5_0, row_q5_1, row_q8_0, row_q2_k, row_q3_k, row_q4_k, row_q5_k, row_q6_k, row_iq4_nl, row_iq4_xs, row_mxfp4,
+  row_iq2_xxs, row_iq2_xs, row_iq2_s, row_iq3_xxs, row_iq3_s, row_iq1_s, row_iq1_m,
 };
 // clang-format on
 

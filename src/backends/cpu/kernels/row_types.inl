@@ -395,29 +395,5 @@ struct RowMxfp4 {
   }
 };
 
-// f(Format{}) for the type given at run time.
-template <class F> HEARTH_INLINE void with_format(RowType type, const F& f) {
-  switch (type) {
-    case row_f32: return f(RowF32{});
-    case row_f16: return f(RowF16{});
-    case row_bf16: return f(RowBf16{});
-    case row_f8_e4m3: return f(RowE4M3{});
-    case row_f8_e5m2: return f(RowE5M2{});
-    case row_q8_0: return f(RowQ80{});
-    case row_q4_0: return f(RowQ40{});
-    case row_q4_1: return f(RowQ41{});
-    case row_q5_0: return f(RowQ50{});
-    case row_q5_1: return f(RowQ51{});
-    case row_q2_k: return f(RowQ2K{});
-    case row_q3_k: return f(RowQ3K{});
-    case row_q4_k: return f(RowQ4K{});
-    case row_q5_k: return f(RowQ5K{});
-    case row_q6_k: return f(RowQ6K{});
-    case row_iq4_nl: return f(RowIq4Nl{});
-    case row_iq4_xs: return f(RowIq4Xs{});
-    case row_mxfp4: return f(RowMxfp4{});
-  }
-}
-
 }  // namespace
 }  // namespace hearth::cpu

@@ -45,6 +45,13 @@ std::optional<RowType> row_type(DType dtype) {
     case DType::iq4_nl: return row_iq4_nl;
     case DType::iq4_xs: return row_iq4_xs;
     case DType::mxfp4: return row_mxfp4;
+    case DType::iq2_xxs: return row_iq2_xxs;
+    case DType::iq2_xs: return row_iq2_xs;
+    case DType::iq2_s: return row_iq2_s;
+    case DType::iq3_xxs: return row_iq3_xxs;
+    case DType::iq3_s: return row_iq3_s;
+    case DType::iq1_s: return row_iq1_s;
+    case DType::iq1_m: return row_iq1_m;
     default: return std::nullopt;
   }
 }

@@ -29,6 +29,7 @@ def random_bytes(count, seed):
 HALVES = {
     T.Q4_0: [0], T.Q4_1: [0, 2], T.Q5_0: [0], T.Q5_1: [0, 2], T.Q8_0: [0], T.Q2_K: [80, 82], T.Q3_K: [108], T.Q4_K: [0, 2],
     T.Q5_K: [0, 2], T.Q6_K: [208], T.IQ4_NL: [0], T.IQ4_XS: [0], T.MXFP4: [],
+    T.IQ2_XXS: [0], T.IQ2_XS: [0], T.IQ2_S: [0], T.IQ3_XXS: [0], T.IQ3_S: [0], T.IQ1_S: [0], T.IQ1_M: [],
 }
 
 
@@ -51,6 +52,9 @@ def main():
         for at in halves:
             high = blocks[:, at + 1]
             high[(high & 0x7C) == 0x7C] ^= 0x40
+        if kind == T.IQ1_M:  # the exponent is in the upper nibble of the last scale, and in one bit of the third
+            high = blocks[:, 55]
+            high[(high & 0x70) == 0x70] ^= 0x40
         if kind == T.MXFP4:
             blocks[:, 0][blocks[:, 0] > 252] ^= 0x80
         decoded = gguf.quants.dequantize(blocks, kind).astype("<f4")

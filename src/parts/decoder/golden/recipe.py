@@ -29,10 +29,16 @@ def tokens(count, vocabulary, seed=1):
     return ids
 
 
-def network(cls, config):
+def network(cls, config, scaled=None):
+    """`scaled`: (part of a name, factor), for tensors that are multiplied."""
     config._attn_implementation = "eager"
     net = cls(config).float().eval()
     name_weights.fill(net)
+    if scaled:
+        with torch.no_grad():
+            for name, value in net.state_dict().items():
+                if scaled[0] in name:
+                    value.mul_(scaled[1])
     if config.tie_word_embeddings:  # one tensor of two names: it has the embedding's
         with torch.no_grad():
             name = "model.embed_tokens.weight"
@@ -41,7 +47,7 @@ def network(cls, config):
 
 
 def tapped(name):
-    return name in ("model.embed_tokens", "model.norm") or name.startswith("model.layers.") and name.split(".")[-1].isdigit()
+    return name in ("model.embed_tokens", "model.norm") or name.startswith("model.layers.") and name.count(".") == 2
 
 
 def logits(net, ids):
@@ -69,28 +75,38 @@ def config_json(net):
     return json.loads(net.config.to_json_string(use_diff=False))
 
 
-def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped):
-    net = network(cls, config)
+def shapes(net):
+    return {name: list(value.shape) for name, value in net.state_dict().items()}
+
+
+def difference(a, b):
+    """What makes b of a: a JSON merge patch."""
+    return {**{key: None for key in a if key not in b}, **{key: value for key, value in b.items() if a.get(key) != value}}
+
+
+def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped, scaled=None):
+    net = network(cls, config, scaled)
     tap = golden.Taps(net, taps)
     y = logits(net, ids)
     taps = dict(tap.arrays)
     more, lead = greedy(net, ids, continue_for) if continue_for else ([], 0)
     if continue_for:
         print(f"  {name}: smallest lead of a greedy token {lead:.2e}")
-    golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more)
+    golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more,
+                **({"shapes": shapes(net)} if scaled else {}))
 
 
-def perturbed(folder, cls, config_cls, base, ids, changes, name="perturbed", drop=()):
+def perturbed(folder, cls, config_cls, base, ids, changes, name="perturbed", drop=(), scaled=None):
     """One base configuration with one key changed at a time. `drop`: keys that config.json lacks."""
-    net = network(cls, config_cls(**base))
+    net = network(cls, config_cls(**base), scaled)
     y = logits(net, ids)
     arrays, told = {"base": y}, []
     for key, values in changes.items():
         for value in values:
-            other = network(cls, config_cls(**{**base, key: copy.deepcopy(value)}))
+            other = network(cls, config_cls(**{**base, key: copy.deepcopy(value)}), scaled)
             z = logits(other, ids)
             arrays[f"{len(told)}"] = z
-            told.append({"key": key, "value": value, "same": golden.same(z, y)})
+            told.append({"key": key, "value": value, "same": golden.same(z, y), **({"shapes": difference(shapes(net), shapes(other))} if scaled else {})})
             print("  same" if told[-1]["same"] else "  other", key, value)
     stated = {key: value for key, value in config_json(net).items() if key not in drop}
-    golden.save(folder, name, arrays, stated, VERSIONS, changes=told, ids=ids, factor=1.0)
+    golden.save(folder, name, arrays, stated, VERSIONS, changes=told, ids=ids, factor=1.0, **({"shapes": shapes(net)} if scaled else {}))

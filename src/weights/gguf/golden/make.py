@@ -77,7 +77,7 @@ def seen(name):
     reader = gguf.GGUFReader(HERE / name)
     tensors = {}
     for t in reader.tensors:
-        known = t.tensor_type not in (T.TQ1_0, T.IQ2_XXS)
+        known = t.tensor_type != T.TQ1_0
         data = t.data.astype(np.float64) if t.data.dtype != np.uint8 and t.tensor_type != T.BF16 else gguf.quants.dequantize(t.data, t.tensor_type)
         tensors[t.name] = {"shape": [int(d) for d in reversed(t.shape)], "type": t.tensor_type.name}
         if known:

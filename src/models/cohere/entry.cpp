@@ -1,0 +1,25 @@
+#include "models/cohere/config.h"
+#include "models/decoder_family.h"
+
+namespace hearth::models::cohere {
+
+Entry entry() {
+  using Kind = GgufKey::Kind;
+  return {
+      .name = "cohere",
+      .summary = "Command R, R+ and Aya 23: text to text, attention and MLP side by side, layer norms without bias",
+      .task = decoder_family<read_config>({
+          .model_types = {"cohere"},
+          .class_name = "CohereForCausalLM",
+          .tokenizer_class = "CohereTokenizer",
+          .gguf = {.name = "command-r",
+                   .keys = {gguf_attention_bias,
+                            {.config = "use_qk_norm", .kind = Kind::present, .tensor = "blk.0.attn_q_norm.weight"},
+                            {.key = "logit_scale", .config = "logit_scale", .kind = Kind::number},
+                            {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
+                            {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing}}},
+      }),
+  };
+}
+
+}  // namespace hearth::models::cohere

@@ -1,0 +1,27 @@
+#include "models/deepseek_v2/config.h"
+#include "models/deepseek_v2/heads_apart.h"
+
+#include "models/decoder_case_test.h"
+
+namespace hearth::models::deepseek_v2 {
+namespace {
+
+std::shared_ptr<TensorSource> present(const nlohmann::json& shapes, const Config& config) {
+  return heads_apart(std::make_shared<ListedSource>(shapes, "nothing", 1.0f), config);
+}
+
+BACKEND_TEST(DeepseekV2, matches_reference_lite) { expect_case(__FILE__, "lite", device, read_config, 5e-6, present); }
+BACKEND_TEST(DeepseekV2, matches_reference_grouped) { expect_case(__FILE__, "grouped", device, read_config, 5e-6, present); }
+BACKEND_TEST(DeepseekV2, matches_reference_yarn) { expect_case(__FILE__, "yarn", device, read_config, 5e-6, present); }
+BACKEND_TEST(DeepseekV2, matches_reference_third) { expect_case(__FILE__, "third", device, read_config, 5e-6, present); }
+BACKEND_TEST(DeepseekV2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, present); }
+BACKEND_TEST(DeepseekV2, each_config_key_has_the_effect_of_the_reference) {
+  expect_keys(__FILE__, device, read_config, 5e-6, "perturbed", present);
+}
+BACKEND_TEST(DeepseekV2, each_config_key_of_v3_has_the_effect_of_the_reference) {
+  expect_keys(__FILE__, device, read_config, 5e-6, "perturbed_third", present);
+}
+BACKEND_TEST(DeepseekV2, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config, present); }
+
+}  // namespace
+}  // namespace hearth::models::deepseek_v2

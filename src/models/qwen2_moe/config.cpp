@@ -1,0 +1,33 @@
+#include "models/qwen2_moe/config.h"
+
+#include "parts/config_reading.h"
+#include "parts/decoder/reading.h"
+
+namespace hearth::models::qwen2_moe {
+
+parts::DecoderConfig read_config(const Config& c) {
+  using namespace parts;
+  c.only("model_type", {"qwen2_moe"});
+  const DecoderKeys keys = DecoderKeys::read(
+      c, {.vocabulary = 151936, .width = 2048, .mlp_width = 5632, .layers = 24, .heads = 16, .groups = 16, .positions = 32768});
+
+  AttentionConfig attention = keys.attention();
+  attention.qkv_bias = c.boolean("qkv_bias", true);
+  attention.window = read_shared_window(c);
+
+  ExpertsConfig experts{.router = read_router(c, "num_experts", 60, 4), .expert = keys.mlp()};
+  experts.router.renormalize = c.boolean("norm_topk_prob", false);
+  experts.expert.width = positive_integer(c, "moe_intermediate_size", 1408);
+  experts.shared = ExpertsConfig::Shared{.mlp = keys.mlp(), .gate = "shared_expert_gate"};
+  experts.shared->mlp.width = positive_integer(c, "shared_expert_intermediate_size", 5632);
+
+  DecoderConfig d = keys.decoder();
+  for (const bool sparse : read_sparse_layers(c, keys.layers)) {
+    if (sparse) d.layers.push_back(pre_norm(keys.rms_norm(), attention, experts));
+    else d.layers.push_back(pre_norm(keys.rms_norm(), attention, keys.mlp()));
+  }
+  keys.finish(c);
+  return d;
+}
+
+}  // namespace hearth::models::qwen2_moe

@@ -1,0 +1,11 @@
+// The config.json of a Qwen2-MoE checkpoint.
+#pragma once
+
+#include "parts/decoder/config.h"
+
+namespace hearth::models::qwen2_moe {
+
+// Every key is read, declared to have no effect, or rejected by name. Defaults are those of transformers' Qwen2MoeConfig.
+parts::DecoderConfig read_config(const Config& config);
+
+}  // namespace hearth::models::qwen2_moe

@@ -1,0 +1,30 @@
+#include "models/decoder_family.h"
+#include "models/stablelm/config.h"
+
+namespace hearth::models::stablelm {
+
+Entry entry() {
+  using Kind = GgufKey::Kind;
+  return {
+      .name = "stablelm",
+      .summary = "StableLM 2, StableLM 3B, Zephyr: text to text, layer norms, a quarter of each head rotated",
+      .task = decoder_family<read_config>({
+          .model_types = {"stablelm", "stablelm_epoch"},
+          .class_name = "StableLmForCausalLM",
+          .tokenizer_class = "GPT2Tokenizer",
+          .gguf = {.name = "stablelm",
+                   .keys = {{.config = "use_qkv_bias", .kind = Kind::present, .tensor = "blk.0.attn_q.bias"},
+                            {.config = "qk_layernorm", .kind = Kind::present, .tensor = "blk.0.attn_q_norm.weight"},
+                            {.key = "use_parallel_residual", .config = "use_parallel_residual", .kind = Kind::flag},
+                            {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
+                            {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing},
+                            gguf_rotary_dimension},
+                   .names = {{"output_norm.*", "model.norm.*"}},
+                   .stacks = {{"blk.#.attn_q_norm.weight", "model.layers.#.self_attn.q_layernorm.norms.#.weight"},
+                              {"blk.#.attn_k_norm.weight", "model.layers.#.self_attn.k_layernorm.norms.#.weight"}},
+                   .check = check_partial_heads},
+      }),
+  };
+}
+
+}  // namespace hearth::models::stablelm
