@@ -89,7 +89,7 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
     if (std::ranges::any_of(architecture.plus_one, [&](std::string_view p) { return rewrite(published, p, p).has_value(); })) t.offset = 1;
     to.tensors.push_back(std::move(t));
   }
-  for (const auto& [name, index] : stacks) {
+  for (const auto& [stack, index] : stacks) {
     ExportedTensor& t = to.tensors[index];
     Shape all{std::ssize(t.stored)};
     for (const int64_t size : t.shape) all.push_back(size);
