@@ -55,13 +55,13 @@ def logits(net, ids):
         return net(torch.tensor([ids])).logits[0].float().numpy()
 
 
-def greedy(net, ids, count):
-    """The next `count` tokens, each by the largest logit of a run over all that is there; no cache. And the smallest lead of a first over a second."""
+def greedy(net, ids, count, cached=True):
+    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second."""
     out, lead, state = [], float("inf"), None
     with torch.no_grad():
         feed = torch.tensor([ids])
         for _ in range(count):
-            y = net(feed, past_key_values=state, use_cache=True)
+            y = net(feed if cached else torch.tensor([ids + out]), past_key_values=state, use_cache=cached)
             state = y.past_key_values
             best = y.logits[0, -1].topk(2)
             lead = min(lead, float(best.values[0] - best.values[1]))
@@ -84,12 +84,12 @@ def difference(a, b):
     return {**{key: None for key in a if key not in b}, **{key: value for key, value in b.items() if a.get(key) != value}}
 
 
-def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped, scaled=None):
+def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped, scaled=None, cached=True):
     net = network(cls, config, scaled)
     tap = golden.Taps(net, taps)
     y = logits(net, ids)
     taps = dict(tap.arrays)
-    more, lead = greedy(net, ids, continue_for) if continue_for else ([], 0)
+    more, lead = greedy(net, ids, continue_for, cached) if continue_for else ([], 0)
     if continue_for:
         print(f"  {name}: smallest lead of a greedy token {lead:.2e}")
     golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more,
