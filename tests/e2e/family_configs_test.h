@@ -43,6 +43,7 @@ inline const std::map<std::string, nlohmann::json> family_keys = {
     {"smollm3", {{"num_hidden_layers", 5}}},
     {"granite", {{"attention_multiplier", 0.2}, {"embedding_multiplier", 2.0}, {"residual_multiplier", 0.5}, {"logits_scaling", 4.0}}},
     {"olmo2", nlohmann::json::object()},
+    {"internlm2", {{"bias", true}}},
     {"stablelm", {{"partial_rotary_factor", 0.5}, {"use_qkv_bias", true}, {"qk_layernorm", true}, {"use_parallel_residual", true}}},
     {"cohere", {{"use_qk_norm", true}, {"tie_word_embeddings", true}}},
     {"cohere2", {{"num_hidden_layers", 5}, {"sliding_window", 9}, {"tie_word_embeddings", true}}},

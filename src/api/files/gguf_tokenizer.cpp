@@ -39,7 +39,7 @@ std::vector<Json> stages(const Json& json, const char* list) {
 class TokenizerExport {
  public:
   TokenizerExport(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to)
-      : folder_(folder),
+      : tokenizer_(open_folder_tokenizer(folder)),
         where_((folder / "tokenizer.json").string()),
         json_(load_json(folder / "tokenizer.json")),
         settings_(load_if_there(folder / "tokenizer_config.json")),
@@ -63,7 +63,7 @@ class TokenizerExport {
     if (!by_score) to_.values.texts("tokenizer.ggml.merges", merges_);
     for (const auto& [name, key] : {std::pair("bos", "bos"), {"eos", "eos"}, {"unk", "unknown"}, {"pad", "padding"}})
       if (const auto id = special(name)) to_.values.integer(fmt::format("tokenizer.ggml.{}_token_id", key), *id);
-    write_added_tokens(open_folder_tokenizer(folder_), special("bos"), special("eos"), to_);
+    write_added_tokens(tokenizer_, special("bos"), special("eos"), to_);
     if (by_score) to_.values.boolean("tokenizer.ggml.add_space_prefix", adds_space());
   }
 
@@ -163,6 +163,11 @@ class TokenizerExport {
       if (at == tokens_.end()) fail<WeightError>("{}: the {} token '{}' is not in the vocabulary", where_, name, spelling);
       return int32_t(at - tokens_.begin());
     }
+    const std::optional<int32_t> usual = name == "bos"   ? tokenizer_.bos()
+                                         : name == "eos" ? tokenizer_.eos()
+                                         : name == "unk" ? tokenizer_.unk()
+                                                         : tokenizer_.pad();
+    if (usual && size_t(*usual) < tokens_.size()) return usual;  // the class's
     const std::string key = name + "_token_id";
     if (!config_.has(key)) return std::nullopt;
     return int32_t(config_.dump(key).starts_with('[') ? config_.integers(key).at(0) : config_.integer(key));
@@ -176,7 +181,7 @@ class TokenizerExport {
     return false;
   }
 
-  fs::path folder_;
+  text::Tokenizer tokenizer_;
   std::string where_;
   Json json_, settings_;
   const Config& config_;
