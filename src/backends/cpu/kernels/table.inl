@@ -54,6 +54,10 @@ constexpr Kernels table_named(const char* name) {
           .turn_neighbors = turn_neighbors,
           .encode_q8_0 = encode_q8_0,
 
+          .delta_rule = delta_rule,
+          .add_weighted = add_weighted,
+          .gated_scan = gated_scan,
+
           .fma_loop = fma_loop,
           .read_loop = read_loop};
 }
