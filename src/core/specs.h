@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "core/weight.h"
@@ -118,6 +119,14 @@ struct KeyValues {
   Tensor k, v;         // [C, G, D] and [C, G, Dv] contiguous, f32, f16, bf16 or q8_0
   int64_t first = 0;   // position of the first query; keys and values of all queries are already stored
   int64_t window = 0;  // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
+};
+
+// The recurrence of a state-space model whose heads decay as a whole (Backend::state_space_scan): the step of head n at token t is
+// Δ = clamp(softplus(dt[t, n] + bias[n]), least, most), and its decay exp(Δ · a[n]).
+struct StateSpaceSpec {
+  Tensor a, d = {}, bias = {};  // [N] f32; a is negative; d and bias may be undefined
+  int64_t groups = 1;           // G: the heads of a group share b and c
+  float least = 0, most = std::numeric_limits<float>::infinity();
 };
 
 // Pooling over one to three axes, as in ConvSpec. An average counts positions beyond an edge as zeros (torch's default); a maximum

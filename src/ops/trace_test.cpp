@@ -10,6 +10,7 @@
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/pool.h"
+#include "ops/recurrence.h"
 #include "ops/rope.h"
 #include "ops/select.h"
 #include "ops/shape_ops.h"
@@ -115,6 +116,14 @@ std::vector<Call> further_calls(Backend& device) {
       {"top_k '' [2, 5, 10] [2, 5, 3] 0\n", [=] { return ops::top_k(x, 3).values; }},
       {"gather '' [4, 6] [3, 6] 0\n", [=] { return ops::gather(table, rows); }},
       {"scatter_add '' [3, 6] [4, 6] 0\n", [=] { return ops::scatter_add(table, few, rows); }},
+      {"causal_conv '' [4, 6] [4, 6] 144\n",  // 24 · 3
+       [=, taps = zeros({3, 6}), tail = zeros({2, 6})] { return ops::causal_conv(table, taps, {}, tail); }},
+      {"selective_scan '' [4, 6] [4, 6] 720\n",  // 24 · 5 · 3
+       [=, a = zeros({5, 6}), b = zeros({4, 5})] { return ops::selective_scan(table, table, a, b, b, {}, a); }},
+      {"state_space_scan '' [4, 6] [4, 6] 720\n",
+       [=, a = zeros({3}), dt = zeros({4, 3}), b = zeros({4, 5}), state = zeros({3, 5, 2})] {
+         return ops::state_space_scan(table, dt, b, b, {.a = a}, state);
+       }},
   };
   all.push_back({"conv1d 'w' [2, 5, 3] [2, 3, 4] 432\n", conv({2, 5, 3}, {4, 3, 3}, WeightKind::conv, 1)});  // 24 · 9
   all.push_back(
@@ -168,6 +177,7 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
                k = Tensor::zeros(device, {1, 3, 2, 8}), table = Tensor::zeros(device, {100, 5}), bias = Tensor::zeros(device, {1, 2, 4, 3}),
                ring = Tensor::zeros(device, {6, 1, 8}), thin = Tensor::zeros(device, {3, 5}, DType::f16),
                rows = Tensor::from(device, {3}, std::vector<int32_t>{0, 1, 1});
+  const auto zeros = [&](const Shape& shape) { return Tensor::zeros(device, shape); };
   const std::vector<int32_t> ids(6, 1);
   const std::pair<int64_t, std::function<Tensor()>> calls[] = {
       {20 + 20, [=] { return ops::activate(half, Activation::relu); }},
@@ -196,6 +206,8 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
       {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // values and columns
       {4 * (15 + 15), [=] { return ops::gather(table, rows); }},
       {4 * (500 + 500) + 30, [=] { return ops::scatter_add(table, thin, rows); }},
+      {4 * (500 + 500 + 15 + 10), [=, taps = zeros({3, 5}), tail = zeros({2, 5})] { return ops::causal_conv(table, taps, {}, tail); }},
+      {4 * (3 * 500 + 400 + 20), [=, a = zeros({2, 5}), b = zeros({100, 2})] { return ops::selective_scan(table, table, a, b, b, {}, a); }},
   };
   for (const auto& [bytes, op] : calls)
     test::supported(device, [&] {

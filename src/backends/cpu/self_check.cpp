@@ -317,6 +317,7 @@ std::string check_kernels(const Kernels& kernels) {
     check_gates(kernels);
     check_delta_rule(kernels);
     check_language_kernels(kernels);
+    check_recurrences(kernels);
     check_winograd(kernels);
     check_depthwise(kernels);
     check_softmax(kernels);

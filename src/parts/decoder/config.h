@@ -7,6 +7,8 @@
 #include "parts/decoder/experts.h"
 #include "parts/decoder/latent_attention.h"
 #include "parts/decoder/mlp.h"
+#include "parts/decoder/selective_mixer.h"
+#include "parts/decoder/state_space_mixer.h"
 
 namespace hearth::parts {
 
@@ -16,7 +18,8 @@ struct OwnBlock {
   virtual std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries) const = 0;
 };
 
-using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, MlpConfig, ExpertsConfig, std::shared_ptr<const OwnBlock>>;
+using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, SelectiveMixerConfig, StateSpaceMixerConfig, MlpConfig,
+                                 ExpertsConfig, std::shared_ptr<const OwnBlock>>;
 
 // The names are those of the checkpoint, below the layer.
 struct LayerNormConfig {

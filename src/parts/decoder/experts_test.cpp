@@ -94,7 +94,7 @@ BACKEND_TEST(Experts, only_the_chosen_are_read_and_multiplied) {
       experts(x, {}, {}, nullptr);
     }
     EXPECT_EQ(products.flop, 2.0 * double(T * count * width) + 2.0 * double(T * k * 3 * width * hidden)) << T;
-    if (T == 1) EXPECT_EQ(products.experts.size(), size_t(3 * k));
+    if (T == 1) { EXPECT_EQ(products.experts.size(), size_t(3 * k)); }
     for (const auto& [name, times] : products.experts) EXPECT_EQ(times, 1) << name;  // all tokens of an expert together
   }
 }

@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/depthwise.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
+#include "backends/cpu/kernels/recurrence.inl"
 #include "backends/cpu/kernels/reduce.inl"
 #include "backends/cpu/kernels/rows.inl"
 #include "backends/cpu/kernels/turned.inl"

@@ -33,36 +33,38 @@ def network(cls, config, scaled=None):
     """`scaled`: (part of a name, factor), for tensors that are multiplied."""
     config._attn_implementation = "eager"
     net = cls(config).float().eval()
-    name_weights.fill(net)
-    if scaled:
-        with torch.no_grad():
-            for name, value in net.state_dict().items():
-                if scaled[0] in name:
-                    value.mul_(scaled[1])
-    if config.tie_word_embeddings:  # one tensor of two names: it has the embedding's
-        with torch.no_grad():
-            name = "model.embed_tokens.weight"
-            net.state_dict()[name].copy_(torch.from_numpy(name_weights.tensor(name, tuple(net.state_dict()[name].shape))))
+    with torch.no_grad():
+        for name, value in reversed(net.state_dict().items()):  # a tensor of several names has the values of the first
+            if value.is_floating_point():
+                value.copy_(torch.from_numpy(name_weights.tensor(name, tuple(value.shape))))
+        for name, value in net.state_dict().items():
+            if scaled and scaled[0] in name:
+                value.mul_(scaled[1])
     return net.double()
 
 
 def tapped(name):
-    return name in ("model.embed_tokens", "model.norm") or name.startswith("model.layers.") and name.count(".") == 2
+    ends = ("model.embed_tokens", "model.norm", "backbone.embeddings", "backbone.norm_f", "model.final_layernorm")
+    return name in ends or name.startswith(("model.layers.", "backbone.layers.")) and name.count(".") == 2
 
 
 def logits(net, ids):
     with torch.no_grad():
-        return net(torch.tensor([ids])).logits[0].float().numpy()
+        return net(torch.tensor([ids]), use_cache=False).logits[0].float().numpy()
 
 
-def greedy(net, ids, count):
-    """The next `count` tokens, each by the largest logit of a run over all that is there; no cache. And the smallest lead of a first over a second."""
+def greedy(net, ids, count, cached=True):
+    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second. Not cached: each by a run over all
+    that is there."""
     out, lead, state = [], float("inf"), None
     with torch.no_grad():
         feed = torch.tensor([ids])
         for _ in range(count):
-            y = net(feed, past_key_values=state, use_cache=True)
-            state = y.past_key_values
+            if cached:
+                y = net(feed, past_key_values=state, use_cache=True)
+                state = y.past_key_values
+            else:
+                y = net(torch.tensor([ids + out]), use_cache=False)
             best = y.logits[0, -1].topk(2)
             lead = min(lead, float(best.values[0] - best.values[1]))
             out.append(int(best.indices[0]))
@@ -84,12 +86,12 @@ def difference(a, b):
     return {**{key: None for key in a if key not in b}, **{key: value for key, value in b.items() if a.get(key) != value}}
 
 
-def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped, scaled=None):
+def case(folder, name, cls, config, ids, continue_for=0, thin=1, json_config=None, taps=tapped, scaled=None, cached=True):
     net = network(cls, config, scaled)
     tap = golden.Taps(net, taps)
     y = logits(net, ids)
     taps = dict(tap.arrays)
-    more, lead = greedy(net, ids, continue_for) if continue_for else ([], 0)
+    more, lead = greedy(net, ids, continue_for, cached) if continue_for else ([], 0)
     if continue_for:
         print(f"  {name}: smallest lead of a greedy token {lead:.2e}")
     golden.save(folder, name, {"logits": y[::thin], **taps}, json_config or config_json(net), VERSIONS, ids=ids, factor=1.0, thin=thin, greedy=more,
