@@ -109,9 +109,9 @@ inline void expect_case(const char* source_file, const char* name, Backend& devi
   EXPECT_EQ(made, greedy);
 }
 
-// Changing each key alone gives the result of the reference.
+// Changing each key alone gives the result of the reference. derived_layers: the reference made layer_types of other keys.
 inline void expect_keys(const char* source_file, Backend& device, ReadConfig read, double limit, const char* name = "perturbed",
-                        Present present = nullptr) {
+                        Present present = nullptr, bool derived_layers = true) {
   DecoderCase c(source_file, name, device, read, present);
   EXPECT_CLOSE(DecoderCase::logits(c.network(c.config()), c.ids), c.golden.values("base"), limit);
   int i = 0;
@@ -123,7 +123,10 @@ inline void expect_keys(const char* source_file, Backend& device, ReadConfig rea
     // Keys that the reference derives from the changed key when it writes config.json.
     const std::string key = change["key"];
     if (key == "num_key_value_heads" && change["value"].is_null()) changed["num_key_value_heads"] = nullptr;
-    if (key == "use_sliding_window" || key == "sliding_window" || key == "max_window_layers" || key == "num_hidden_layers")
+    if (key == "num_attention_heads" && c.config_json.value("num_key_value_heads", nlohmann::json()) == c.config_json[key])
+      changed["num_key_value_heads"] = nullptr;
+    if (derived_layers &&
+        (key == "use_sliding_window" || key == "sliding_window" || key == "max_window_layers" || key == "num_hidden_layers"))
       changed.erase("layer_types");
     const Config json = Config::parse(changed.dump(), "config.json");
     EXPECT_CLOSE(DecoderCase::logits(c.network(json), c.ids), c.golden.values(std::to_string(i++)), limit);

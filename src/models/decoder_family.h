@@ -18,6 +18,9 @@ namespace hearth::models {
 inline constexpr GgufKey gguf_attention_bias{.config = "attention_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.attn_q.bias"};
 inline constexpr GgufKey gguf_mlp_bias{.config = "mlp_bias", .kind = GgufKey::Kind::present, .tensor = "blk.0.ffn_gate.bias"};
 inline constexpr GgufKey gguf_window{.key = "attention.sliding_window", .config = "sliding_window", .optional = true};
+// Written as 0 if there is no window (parts::read_window_or_none).
+inline constexpr GgufKey gguf_window_or_none{
+    .key = "attention.sliding_window", .config = "sliding_window", .otherwise = [](const GgufKeys&) { return 0.0; }};
 
 inline constexpr GgufKey gguf_score_cap{.key = "attn_logit_softcapping", .config = "attn_logit_softcapping", .kind = GgufKey::Kind::number};
 inline constexpr GgufKey gguf_logit_cap{

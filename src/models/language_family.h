@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ namespace hearth::models {
 // A size that config.json states and the tensors imply.
 struct LanguageSize {
   std::string_view key;     // "hidden_size"
-  std::string_view tensor;  // a published name, or a pattern of weights/aliases.h whose matches are counted
+  std::string_view tensor;  // a published name, or a pattern of weights/aliases.h: the first match, or the number of all
   int axis = counted;       // of the tensor
   std::string_view per{};   // the axis is the product with this key's size
 
@@ -31,7 +32,10 @@ struct LanguageFamily {
   std::vector<std::string_view> model_types;  // in config.json; the first is that of GGUF files
   std::string_view class_name;                // the first of config.json's `architectures`
   std::string_view tokenizer_class = {};      // transformers' class if a folder's files name none; empty: the plain one
+  std::string_view own_tokenizer_class = {};  // text::FamilyClass::own_class
   std::span<const LanguageSize> sizes = {};   // sizes whose default may differ from the tensors
+  // The number of experts and the router's matrix, which must agree even if config.json states the number.
+  std::optional<LanguageSize> experts = {};
   GgufArchitecture gguf = {};
   std::span<const LanguageGeometry> geometries = {};
 

@@ -14,9 +14,9 @@ namespace {
 
 // The value of a size that the tensors imply; nothing if they do not.
 std::optional<int64_t> shown(const LanguageSize& size, const std::map<std::string, TensorInfo>& tensors, const Config& stated) {
-  if (size.axis == LanguageSize::counted)
-    return std::ranges::count_if(tensors, [&](const auto& t) { return rewrite(t.first, size.tensor, size.tensor).has_value(); });
-  const auto found = tensors.find(std::string(size.tensor));
+  const auto matches = [&](const auto& t) { return rewrite(t.first, size.tensor, size.tensor).has_value(); };
+  if (size.axis == LanguageSize::counted) return std::ranges::count_if(tensors, matches);
+  const auto found = std::ranges::find_if(tensors, matches);
   if (found == tensors.end() || found->second.shape.rank() <= size.axis) return std::nullopt;
   const int64_t all = found->second.shape[size.axis], part = size.per.empty() ? 1 : stated.integer(std::string(size.per));
   return all % part == 0 ? std::optional(all / part) : std::nullopt;
@@ -34,6 +34,10 @@ void require_sizes(const LanguageFamily& family, const LanguageCheckpoint& check
       wrong.push_back(fmt::format("'{}' (its default is {}, the tensors have {})", size.key, taken, *there));
   }
   if (!wrong.empty()) fail<WeightError>("{}: lacks {}", checkpoint.config().where(), fmt::join(wrong, ", "));
+  if (!family.experts) return;
+  const int64_t experts = stated.integer(std::string(family.experts->key));
+  if (const auto there = shown(*family.experts, tensors, stated); there && *there != experts)
+    fail<WeightError>("{}: '{}' = {}, but the tensors have {} experts", checkpoint.config().where(), family.experts->key, experts, *there);
 }
 
 LoadOptions load_options(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, const LoadRequest& request) {

@@ -29,7 +29,7 @@ std::vector<text::FamilyClass> tokenizer_classes() {
   std::vector<text::FamilyClass> classes;
   for (const auto& [name, family] : language_families())
     for (const std::string_view type : family.model_types)
-      if (!family.tokenizer_class.empty()) classes.push_back({type, family.tokenizer_class});
+      if (!family.tokenizer_class.empty()) classes.push_back({type, family.tokenizer_class, family.own_tokenizer_class});
   return classes;
 }
 

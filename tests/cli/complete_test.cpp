@@ -324,6 +324,20 @@ TEST_F(CompleteTest, the_prompt_file_may_be_a_named_pipe) {
 }
 
 // Every flag in the help has an entry here that shows its effect; a new flag without one fails.
+TEST_F(CompleteTest, a_state_file_continues_the_text_of_another_process) {
+  const Json first = json({"--state", "text.state"});
+  std::vector<int64_t> ids = first["prompt_tokens"];
+  for (const int64_t id : first["tokens"]) ids.push_back(id);
+  ids.push_back(5);
+  const std::string text = fmt::format("{}", fmt::join(ids, ","));
+  const Json alone = json({"--prompt-token-ids", text}), continued = json({"--prompt-token-ids", text, "--state", "text.state"});
+  EXPECT_EQ(continued["tokens"], alone["tokens"]);
+  EXPECT_EQ(alone["timings"]["cached_tokens"], 0);
+  EXPECT_EQ(continued["timings"]["cached_tokens"], ids.size() - 2);  // the last token of a completion is not computed
+  EXPECT_NE(last_line(go_on({"--state", "text.state", "--kv-cache-type", "f16"}), 1).find("has a KV cache of f32, expected f16"),
+            std::string::npos);
+}
+
 TEST_F(CompleteTest, every_flag_has_an_effect) {
   // With randomness, so that flags that change the distribution have an effect.
   const auto sampled = [&](Arguments more) {
@@ -350,6 +364,7 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   effects["--no-special-tokens"] = [&] {
     return json({"--no-special-tokens"})["prompt_tokens"].size() + 1 == plain["prompt_tokens"].size();
   };
+  effects["--state"] = [&] { return answer({"--state", "text.state"}) == plain && std::ranges::count(files(), "text.state") == 1; };
   effects["--model"] = [&] { return go_on({"--model", "nowhere"}).code == 1; };
   effects["--variant"] = [&] { return go_on({"--variant", "fp16"}).code == 1; };
   effects["--device"] = [&] {  // sums of f64 instead of f32

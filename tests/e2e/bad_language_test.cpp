@@ -100,7 +100,7 @@ TEST(BadLanguageModel, truncated_weights) {
 TEST(BadLanguageModel, unsupported_config_keys_are_named) {
   expect_parts(with_config("model_type", "lama"), {"UnsupportedError", "config.json", "'lama'", "llama"});
   expect_parts(with_config("model_type", ""), {"WeightError", "config.json", "model_type"});
-  expect_parts(with_config("rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}), {"UnsupportedError", "config.json", "longrope"});
+  expect_parts(with_config("rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}), {"WeightError", "config.json", "short_factor"});
   expect_parts(with_config("rope_scaling", {{"rope_type", "spiral"}}), {"UnsupportedError", "config.json", "spiral"});
   expect_parts(with_config("hidden_act", "sqrt"), {"UnsupportedError", "config.json", "hidden_act", "sqrt"});
   expect_parts(with_config("logit_scale", 0.5), {"Error", "config.json", "logit_scale"});

@@ -1,13 +1,16 @@
 // Every language family whose network is a decoder, tiny: from a folder and from the GGUF file that is made of it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/files/file.h"
 #include "core/threads.h"
+#include "e2e/family_configs_test.h"
 #include "e2e/language_copy.h"
-#include "hearth/hearth.h"
+#include "hearth/language.h"
+#include "hearth/quantize.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
 #include "weights/seeded_file.h"
@@ -18,80 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// What the configurations of most families have in common. Rows of 64 and 32 are whole blocks.
-Json common(const std::string& model_type, int64_t vocabulary) {
-  return {{"model_type", model_type}, {"vocab_size", vocabulary},       {"hidden_size", 64},
-          {"intermediate_size", 96},  {"num_hidden_layers", 3},         {"num_attention_heads", 4},
-          {"num_key_value_heads", 2}, {"max_position_embeddings", 256}, {"tie_word_embeddings", false}};
-}
-
-// The families' own keys; an empty list of types: the family has no GGUF files.
-const std::map<std::string, Json> own_keys = {
-    {"llama", {{"attention_bias", true}, {"mlp_bias", true}, {"head_dim", 32}}},
-    {"mistral", {{"sliding_window", 9}}},
-    {"qwen2", Json::object()},
-    {"qwen3", {{"head_dim", 32}, {"tie_word_embeddings", true}}},
-    {"mixtral", {{"num_local_experts", 5}}},
-    {"qwen2_moe", {{"num_experts", 6}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}, {"shared_expert_intermediate_size", 64}}},
-    {"qwen3_moe", {{"num_experts", 6}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}, {"norm_topk_prob", true}}},
-    {"phimoe", {{"num_local_experts", 5}, {"attention_bias", true}, {"lm_head_bias", true}}},
-    {"gpt_oss", {{"num_local_experts", 5}, {"num_experts_per_tok", 2}, {"head_dim", 32}, {"sliding_window", 9}, {"rope_scaling", nullptr}}},
-    {"gemma2", {{"head_dim", 32}, {"query_pre_attn_scalar", 32}, {"sliding_window", 9}, {"tie_word_embeddings", true}}},
-    {"gemma3",
-     {{"model_type", "gemma3_text"},
-      {"head_dim", 32},
-      {"query_pre_attn_scalar", 32},
-      {"sliding_window", 9},
-      {"num_hidden_layers", 7},
-      {"tie_word_embeddings", true}}},
-    {"phi3",
-     {{"partial_rotary_factor", 0.5},
-      {"original_max_position_embeddings", 64},
-      {"rope_scaling", {{"type", "longrope"}, {"short_factor", {1, 1.5, 2, 2.5}}, {"long_factor", {2, 3, 4, 5}}}}}},
-    {"smollm3", {{"num_hidden_layers", 5}}},
-    {"granite", {{"attention_multiplier", 0.2}, {"embedding_multiplier", 2.0}, {"residual_multiplier", 0.5}, {"logits_scaling", 4.0}}},
-    {"olmo2", Json::object()},
-    {"stablelm", {{"partial_rotary_factor", 0.5}, {"use_qkv_bias", true}, {"qk_layernorm", true}, {"use_parallel_residual", true}}},
-    {"cohere", {{"use_qk_norm", true}, {"tie_word_embeddings", true}}},
-    {"cohere2", {{"num_hidden_layers", 5}, {"sliding_window", 9}, {"tie_word_embeddings", true}}},
-    {"glm4", {{"head_dim", 32}}},
-    {"glm", {{"head_dim", 32}}},
-    {"qwen3_next",
-     {{"num_hidden_layers", 4},
-      {"head_dim", 32},
-      {"partial_rotary_factor", 0.5},
-      {"num_experts", 6},
-      {"num_experts_per_tok", 2},
-      {"moe_intermediate_size", 32},
-      {"shared_expert_intermediate_size", 64},
-      {"linear_num_key_heads", 2},
-      {"linear_num_value_heads", 4},
-      {"linear_key_head_dim", 16},
-      {"linear_value_head_dim", 32}}},
-    {"rwkv7",
-     {{"num_attention_heads", nullptr},
-      {"num_key_value_heads", nullptr},
-      {"head_dim", 16},
-      {"decay_low_rank_dim", 32},
-      {"a_low_rank_dim", 32},
-      {"v_low_rank_dim", 32},
-      {"gate_low_rank_dim", 32}}},
-    {"recurrent_gemma", {{"num_hidden_layers", 4}, {"attention_window_size", 64}, {"tie_word_embeddings", true}}},
-    {"deepseek", {{"n_routed_experts", 6}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}, {"first_k_dense_replace", 1}}},
-    {"deepseek_v2",
-     {{"n_routed_experts", 8},
-      {"num_experts_per_tok", 2},
-      {"moe_intermediate_size", 32},
-      {"first_k_dense_replace", 1},
-      {"n_group", 4},
-      {"topk_group", 2},
-      {"topk_method", "group_limited_greedy"},
-      {"kv_lora_rank", 32},
-      {"q_lora_rank", 32},
-      {"qk_nope_head_dim", 32},
-      {"qk_rope_head_dim", 16},
-      {"v_head_dim", 32}}}};
-
 class LanguageFamilies : public ::testing::Test {
  protected:
   // A folder with the demo model's tokenizer and weights by name.
@@ -99,8 +28,7 @@ class LanguageFamilies : public ::testing::Test {
     fs::create_directories(to);
     const fs::path demo = demo_language_model();
     for (const char* file : {"tokenizer.json", "tokenizer_config.json"}) fs::copy_file(demo / file, to / file);
-    Json config = common(std::string(family.model_types[0]), Json::parse(read_file(demo / "config.json", 1 << 20))["vocab_size"]);
-    config.update(own_keys.at(name));
+    const Json config = family_config(name, family, Json::parse(read_file(demo / "config.json", 1 << 20))["vocab_size"]);
     write_file(to / "config.json", config.dump());
     ThreadPool threads(2);
     write_seeded_file(to / "model.safetensors", models::network_shapes(family, Config::parse(config.dump(), "config.json")), DType::f32,
@@ -123,7 +51,7 @@ TEST_F(LanguageFamilies, a_folder_and_its_gguf_file_give_the_same) {
     const std::string name(name_);
     SCOPED_TRACE(name);
     if (name.starts_with("mock_")) continue;
-    ASSERT_TRUE(own_keys.contains(name)) << "add its configuration";
+    ASSERT_TRUE(family_keys.contains(name)) << "add its configuration";
     ++decoders;
     write(name, family, folder / name);
     const Completion from_folder = complete(folder / name);
@@ -142,7 +70,7 @@ TEST_F(LanguageFamilies, a_folder_and_its_gguf_file_give_the_same) {
     const Completion from_blocks = complete(folder / "blocks.gguf");
     EXPECT_EQ(from_blocks.tokens.size(), 24u);
   }
-  EXPECT_EQ(decoders, own_keys.size());
+  EXPECT_EQ(decoders, family_keys.size());
 }
 
 // The state of a text in a file, which another process continues from.
@@ -156,7 +84,6 @@ TEST_F(LanguageFamilies, a_saved_state_continues_in_another_process) {
     for (int32_t i = 0; i < 30; ++i) ids.push_back((i * 37 + 11) % 200);
     const CompletionRequest request{.prompt_ids = ids, .max_tokens = 12, .context = 60, .sampling = {.temperature = 0}, .ignore_end = true};
     for (const CacheType type : {CacheType::f32, CacheType::q8_0}) {
-      if (type == CacheType::q8_0 && name != "llama") continue;  // heads of 32
       LanguageModel first = LanguageModel::open(folder / name, {.threads = 2, .cache_type = type});
       EXPECT_EQ(message_of<UsageError>([&] { first.save_state(folder / "state"); }, folder.path()),
                 "FOLDER/state: the model has processed no text, expected a completion first");
@@ -189,11 +116,45 @@ TEST_F(LanguageFamilies, a_state_of_another_model_is_refused_by_the_key_that_dif
     one.save_state(folder / "state");
     EXPECT_EQ(message_of<WeightError>([&] { two.load_state(folder / "state"); }, folder.path()),
               "FOLDER/state: is of another model: 'rope_theta' is 10000.0, expected 500.0");
+    // The same configuration with other weights.
+    fs::copy(folder / "one", folder / "tuned");
+    std::string bytes = read_file(folder / "tuned/model.safetensors", int64_t(1) << 30);
+    for (size_t i = bytes.size() / 2; i < bytes.size(); i += 64) bytes[i] = char(bytes[i] ^ 1);
+    write_file(folder / "tuned/model.safetensors", bytes);
+    LanguageModel tuned = LanguageModel::open(folder / "tuned", {.threads = 2});
+    EXPECT_EQ(message_of<WeightError>([&] { tuned.load_state(folder / "state"); }, folder.path())
+                  .rfind("FOLDER/state: is of another model: 'weights' is ", 0),
+              0u);
     LanguageModel narrow = LanguageModel::open(folder / "one", {.threads = 2, .cache_type = CacheType::f16});
     EXPECT_EQ(message_of<WeightError>([&] { narrow.load_state(folder / "state"); }, folder.path()),
               "FOLDER/state: has a KV cache of f32, expected f16");
     EXPECT_EQ(message_of<WeightError>([&] { one.load_state(folder / "one/model.safetensors"); }, folder.path()),
               "FOLDER/one/model.safetensors: not the state of a text, expected \"hearth text state 1\" in its metadata");
+  }
+}
+
+TEST_F(LanguageFamilies, every_type_of_cache_is_close_to_f32) {
+  for (const auto& [name_, family] : models::language_families()) {
+    const std::string name(name_);
+    if (name.starts_with("mock_")) continue;
+    SCOPED_TRACE(name);
+    write(name, family, folder / name);
+    CompletionRequest request{.prompt_ids = std::vector<int32_t>(), .max_tokens = 0, .prompt_logprobs = true};
+    for (int32_t i = 0; i < 60; ++i) request.prompt_ids->push_back((i * 37 + 11) % 200);
+    LanguageModel exact = LanguageModel::open(folder / name, {.threads = 2});
+    const Completion expected = exact.complete(request);
+    const std::tuple<CacheType, double, double> types[] = {
+        {CacheType::f16, 0.5, 1e-2}, {CacheType::bf16, 0.5, 5e-2}, {CacheType::q8_0, 34.0 / 128, 5e-2}};
+    for (const auto& [type, size, limit] : types) {
+      LanguageModel model = LanguageModel::open(folder / name, {.threads = 2, .cache_type = type});
+      EXPECT_EQ(double(model.cache_bytes(100)), size * double(exact.cache_bytes(100)));
+      const Completion made = model.complete(request);
+      double worst = 0;
+      for (size_t i = 1; i < made.prompt_logprobs.size(); ++i)
+        worst = std::max(worst, std::abs(double(*made.prompt_logprobs[i]) - double(*expected.prompt_logprobs[i])));
+      EXPECT_LT(worst, limit) << int(type);
+      EXPECT_GT(worst, 0) << int(type);
+    }
   }
 }
 

@@ -26,6 +26,13 @@ constexpr Exception exceptions[] = {
     {"", "llama.cpp", "a program"},
     {"src/text/tokenizer/gguf_", "llama", "GGUF's name of a kind of tokenizer"},
     {"src/text/tokenizer/gguf_", "qwen2", "GGUF's name of a split pattern"},
+    {"src/text/tokenizer/gguf_patterns.cpp", "\"deepseek-", "the same"},
+    {"src/text/tokenizer/gguf_patterns.cpp", "\"command-r\"", "the same"},
+    {"src/text/tokenizer/gguf_patterns.cpp", "\"chatglm-bpe\"", "the same"},
+    {"src/text/tokenizer/gguf_patterns.cpp", "\"glm4\"", "the same"},
+    {"src/parts/decoder/latent_attention.h", "deepseek-ai", "the authors of a paper"},
+    {"src/models/deepseek_v2/", "deepseek v2", "its own name, as publishers write it"},
+    {"src/models/glm4/", "glm-4-0414", "the same"},
     {"src/sampling/schedules/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
     {"src/sampling/compat/run_schedule.cpp", "sd15", "the ending of their names"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
@@ -37,6 +44,7 @@ constexpr Exception exceptions[] = {
     {"src/models/stable_diffusion/", "stablediffusiondepth2imgpipeline", "the same"},
     {"src/weights/inspection/signatures_known.cpp", "llama or its kin", "what inspect calls tensors whose layout many families share"},
     {"src/weights/inspection/signatures_known.cpp", "mixtral", "the same"},
+    {"src/weights/inspection/signatures_known.cpp", "deepseek v2 or v3", "the same"},
 };
 
 std::string lower(std::string_view text) {

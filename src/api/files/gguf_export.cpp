@@ -67,10 +67,11 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
                      .stack = {}};
     for (const auto& [pattern, count] : architecture.neighbors)
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
+    if (t.shape.rank() == 2 && t.shape[0] == 1) t.shape = {t.shape[1]};  // ggml's converter leaves out axes of size 1
     if (std::ranges::any_of(architecture.plus_one, [&](std::string_view p) { return rewrite(published, p, p).has_value(); })) t.offset = 1;
     to.tensors.push_back(std::move(t));
   }
-  for (const auto& [name, index] : stacks) {
+  for (const auto& [stack, index] : stacks) {
     ExportedTensor& t = to.tensors[index];
     Shape all{std::ssize(t.stack)};
     for (const int64_t size : t.shape) all.push_back(size);

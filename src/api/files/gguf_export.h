@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/registry.h"
+#include "text/tokenizer/tokenizer.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_writer.h"
 
@@ -37,5 +38,9 @@ GgufExport export_geometry(const models::LanguageFamily& family, const models::L
 // Writes tokenizer.ggml.* and tokenizer.chat_template from the folder's files, for an embedding of `rows` rows. UnsupportedError for a
 // tokenizer that GGUF cannot describe, WeightError for one with more tokens than rows. Adds a note if the folder has no tokenizer.
 void export_tokenizer(const std::filesystem::path& folder, const Config& config, int64_t rows, GgufExport& to);
+// The tokenizer of a folder whose tokenizer.model is its only file of one, without a template.
+void export_sentencepiece(const std::filesystem::path& folder, int64_t rows, GgufExport& to);
+// Whether the tokenizer adds these tokens to a prompt. Adds a note for other tokens, which GGUF cannot describe.
+void write_added_tokens(const text::Tokenizer& tokenizer, std::optional<int32_t> bos, std::optional<int32_t> eos, GgufExport& to);
 
 }  // namespace hearth::api

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/files/gguf_export.h"
+#include "api/language/tokenizer_source.h"
 #include "core/files/file.h"
 #include "core/files/json.h"
 #include "text/tokenizer/gguf_patterns.h"
@@ -36,14 +37,6 @@ std::vector<Json> stages(const Json& json, const char* list) {
   return json.at(list).get<std::vector<Json>>();
 }
 
-// The chat template in chat_template.jinja, else in tokenizer_config.json.
-void export_template(const fs::path& folder, const Json& settings, GgufExport& to) {
-  std::error_code error;
-  const fs::path file = folder / "chat_template.jinja";
-  const std::string text = fs::exists(file, error) ? read_file(file) : text_at(settings, "chat_template");
-  if (!text.empty()) to.values.text("tokenizer.chat_template", text);
-}
-
 // The world vocabulary of RWKV. Id 0 begins and ends texts.
 void export_world(const fs::path& file, int64_t rows, GgufExport& to) {
   std::vector<std::string> tokens = text::pipeline::read_world_vocabulary(read_file(file), file.string());
@@ -65,7 +58,8 @@ void export_world(const fs::path& file, int64_t rows, GgufExport& to) {
 class TokenizerExport {
  public:
   TokenizerExport(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to)
-      : where_((folder / "tokenizer.json").string()),
+      : folder_(folder),
+        where_((folder / "tokenizer.json").string()),
         json_(load_json(folder / "tokenizer.json")),
         settings_(load_if_there(folder / "tokenizer_config.json")),
         config_(config),
@@ -80,17 +74,15 @@ class TokenizerExport {
   void write() {
     const bool by_score = json_["model"].value("byte_fallback", false);
     to_.values.text("tokenizer.ggml.model", by_score ? text::gguf_scored_pairs : text::gguf_byte_pairs);
+    check_normalizer(by_score);
     if (!by_score) to_.values.text("tokenizer.ggml.pre", split_pattern());
     to_.values.texts("tokenizer.ggml.tokens", tokens_);
     if (by_score) write_scores();
     to_.values.i32s("tokenizer.ggml.token_type", types_);
     if (!by_score) to_.values.texts("tokenizer.ggml.merges", merges_);
-    for (const auto& [name, key] : {std::pair("bos", "bos"), {"eos", "eos"}, {"unk", "unknown"}, {"pad", "padding"}}) {
-      const int64_t id = special(name);
-      if (id >= 0) to_.values.integer(fmt::format("tokenizer.ggml.{}_token_id", key), id);
-    }
-    to_.values.boolean("tokenizer.ggml.add_bos_token", adds("bos"));
-    to_.values.boolean("tokenizer.ggml.add_eos_token", adds("eos"));
+    for (const auto& [name, key] : {std::pair("bos", "bos"), {"eos", "eos"}, {"unk", "unknown"}, {"pad", "padding"}})
+      if (const auto id = special(name)) to_.values.integer(fmt::format("tokenizer.ggml.{}_token_id", key), *id);
+    write_added_tokens(open_folder_tokenizer(folder_), special("bos"), special("eos"), to_);
     if (by_score) to_.values.boolean("tokenizer.ggml.add_space_prefix", adds_space());
   }
 
@@ -152,48 +144,47 @@ class TokenizerExport {
     to_.values.f32s("tokenizer.ggml.scores", scores);
   }
 
+  // A file with scores has spaces replaced, and perhaps one in front; other normalization is part of what the pre-tokenizer's name says.
+  void check_normalizer(bool by_score) const {
+    for (const Json& stage : stages(json_.value("normalizer", Json()), "normalizers")) {
+      const std::string type = text_at(stage, "type");
+      const bool spaces = type == "Prepend" || (type == "Replace" && stage.at("pattern") == Json({{"String", " "}}));
+      if (by_score ? !spaces : type != "NFC")
+        fail<UnsupportedError>("{}: the normalizer stage {} cannot be written as GGUF", where_, stage.dump());
+    }
+  }
+
   // GGUF's name of the pre-tokenizer.
   std::string split_pattern() const {
-    std::vector<std::string> patterns;
+    text::pipeline::SplitRules rules{.nfc = !stages(json_.value("normalizer", Json()), "normalizers").empty(),
+                                     .ignore_merges = json_["model"].value("ignore_merges", false)};
     for (const Json& stage : stages(json_.value("pre_tokenizer", Json()), "pretokenizers")) {
       const std::string type = text_at(stage, "type");
       if (type == "Split" && stage.at("pattern").contains("Regex") && text_at(stage, "behavior") == "Isolated" &&
           !stage.value("invert", false))
-        patterns.push_back(stage.at("pattern").at("Regex"));
-      else if (type == "Digits" && stage.value("individual_digits", false)) patterns.emplace_back(R"(\p{N})");
+        rules.patterns.push_back(stage.at("pattern").at("Regex"));
+      else if (type == "Digits" && stage.value("individual_digits", false)) rules.patterns.emplace_back(R"(\p{N})");
       else if (type == "ByteLevel" && !stage.value("add_prefix_space", true)) {
-        if (stage.value("use_regex", true)) patterns.emplace_back(text::pipeline::gpt2_pattern);
+        if (stage.value("use_regex", true)) rules.patterns.emplace_back(text::pipeline::gpt2_pattern);
       } else fail<UnsupportedError>("{}: the pre-tokenizer stage {} cannot be written as GGUF", where_, stage.dump());
     }
-    if (const auto name = text::pipeline::name_of_patterns(patterns)) return std::string(*name);
-    fail<UnsupportedError>("{}: GGUF has no name for the split patterns of this pre-tokenizer", where_);
+    if (const auto name = text::pipeline::name_of_rules(rules)) return std::string(*name);
+    fail<UnsupportedError>("{}: GGUF has no name for the split patterns of this pre-tokenizer{}{}", where_, rules.nfc ? " after NFC" : "",
+                           rules.ignore_merges ? " with ignore_merges" : "");
   }
 
-  // The id of "bos_token" and so on; -1 if there is none.
-  int64_t special(const std::string& name) const {
+  // The id of "bos_token" and so on, if there is one.
+  std::optional<int32_t> special(const std::string& name) const {
     const auto found = settings_.find(name + "_token");
     if (found != settings_.end() && !found->is_null()) {
       const std::string spelling = found->is_string() ? found->get<std::string>() : text_at(*found, "content");
       const auto at = std::ranges::find(tokens_, spelling);
       if (at == tokens_.end()) fail<WeightError>("{}: the {} token '{}' is not in the vocabulary", where_, name, spelling);
-      return at - tokens_.begin();
+      return int32_t(at - tokens_.begin());
     }
     const std::string key = name + "_token_id";
-    if (!config_.has(key)) return -1;
-    return config_.dump(key).starts_with('[') ? config_.integers(key).at(0) : config_.integer(key);
-  }
-
-  // Whether encoding adds the token to a text, by tokenizer_config.json, else by the post-processor's template.
-  bool adds(const std::string& name) const {
-    const std::string key = "add_" + name + "_token";
-    if (settings_.contains(key) && settings_[key].is_boolean()) return settings_[key];
-    const int64_t id = special(name);
-    for (const Json& stage : stages(json_.value("post_processor", Json()), "processors")) {
-      if (text_at(stage, "type") != "TemplateProcessing" || id < 0 || stage.at("single").empty()) continue;
-      const Json& edge = name == "bos" ? stage.at("single").front() : stage.at("single").back();
-      if (edge.contains("SpecialToken") && text_at(edge["SpecialToken"], "id") == tokens_[size_t(id)]) return true;
-    }
-    return false;
+    if (!config_.has(key)) return std::nullopt;
+    return int32_t(config_.dump(key).starts_with('[') ? config_.integers(key).at(0) : config_.integer(key));
   }
 
   bool adds_space() const {
@@ -204,6 +195,7 @@ class TokenizerExport {
     return false;
   }
 
+  fs::path folder_;
   std::string where_;
   Json json_, settings_;
   const Config& config_;
@@ -212,6 +204,15 @@ class TokenizerExport {
   std::vector<int32_t> types_;
 };
 
+// The chat template in chat_template.jinja, else in tokenizer_config.json.
+void write_template(const fs::path& folder, GgufExport& to) {
+  std::error_code error;
+  const fs::path file = folder / "chat_template.jinja";
+  const std::string text =
+      fs::exists(file, error) ? read_file(file) : text_at(load_if_there(folder / "tokenizer_config.json"), "chat_template");
+  if (!text.empty()) to.values.text("tokenizer.chat_template", text);
+}
+
 }  // namespace
 
 void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to) {
@@ -219,17 +220,18 @@ void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows
   if (!fs::exists(folder / "tokenizer.json", error)) {
     if (const fs::path world = folder / text::pipeline::world_vocabulary_file; fs::exists(world, error)) {
       export_world(world, rows, to);
-      return export_template(folder, load_if_there(folder / "tokenizer_config.json"), to);
+      return write_template(folder, to);
     }
-    if (fs::exists(folder / "tokenizer.model", error))
-      fail<UnsupportedError>("{}: cannot be written as GGUF, expected tokenizer.json", (folder / "tokenizer.model").string());
-    to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
-    return;
+    if (!fs::exists(folder / "tokenizer.model", error)) {
+      to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
+      return;
+    }
+    export_sentencepiece(folder, rows, to);
+    return write_template(folder, to);
   }
   try {
-    TokenizerExport tokenizer(folder, config, rows, to);
-    tokenizer.write();
-    export_template(folder, load_if_there(folder / "tokenizer_config.json"), to);
+    TokenizerExport(folder, config, rows, to).write();
+    write_template(folder, to);
   } catch (const Json::exception& e) { fail<WeightError>("{}: {}", (folder / "tokenizer.json").string(), e.what()); }
 }
 

@@ -27,8 +27,9 @@ constexpr const char* tokenizer =
     R"({"added_tokens": [{"id": 9, "content": "<bos>", "special": true}, {"id": 8, "content": "<tool>", "special": false}],
  "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": "PATTERN"}},
                    {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
- "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]},
- "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": [["a", "b"], "ab c"]}})";
+ "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                    "special_tokens": {"<bos>": {"id": "<bos>", "ids": [9], "tokens": ["<bos>"]}}},
+ "model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": [["a", "b"], "ab c"]}})";
 
 class QuantizeTest : public testing::Test {
  protected:
@@ -40,7 +41,8 @@ class QuantizeTest : public testing::Test {
         text.find("PATTERN"), 7,
         R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)");
     write_file(folder / "m" / "tokenizer.json", text);
-    write_file(folder / "m" / "tokenizer_config.json", R"({"eos_token": {"content": "abc"}, "chat_template": "{{ messages }}"})");
+    write_file(folder / "m" / "tokenizer_config.json",
+               R"({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": {"content": "abc"}, "chat_template": "{{ messages }}"})");
     std::map<std::string, Shape> tensors{
         {"model.embed_tokens.weight", {12, 256}}, {"model.norm.weight", {256}}, {"lm_head.weight", {12, 256}}};
     for (int i = 0; i < 2; ++i) {
@@ -194,7 +196,7 @@ TEST_F(QuantizeTest, a_gguf_file_is_written_in_another_type) {
 TEST_F(QuantizeTest, unsupported_models_are_refused_and_write_no_file) {
   EXPECT_EQ(refusal("q7").substr(0, 48), "quantize: unknown type 'q7', expected one of f32");
   replace_in("tokenizer.json", "{1,3}", "{1,2}");
-  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: GGUF has no name for the split patterns of this pre-tokenizer");
+  EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: GGUF has no name for the split patterns of this pre-tokenizer with ignore_merges");
   replace_in("tokenizer.json", "{1,2}", "{1,3}");
   replace_in("tokenizer.json", "\"id\": 9", "\"id\": 12");
   EXPECT_EQ(refusal(), "FOLDER/m/tokenizer.json: token '<bos>' has the id 12, but the embedding has 12 rows");
@@ -206,7 +208,7 @@ TEST_F(QuantizeTest, unsupported_models_are_refused_and_write_no_file) {
   EXPECT_NE(refusal().find("unread: 'model.layers.1."), std::string::npos);
   replace_in("config.json", "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2");
   replace_in("config.json", "\"model_type\": \"llama\"", "\"model_type\": \"gemma\"");
-  EXPECT_EQ(refusal(), "FOLDER/m: models of type 'gemma' cannot be written as GGUF; supported are llama, mistral, qwen2 and qwen3");
+  EXPECT_EQ(refusal().rfind("FOLDER/m: models of type 'gemma' cannot be written as GGUF; supported are ", 0), 0u);
   replace_in("config.json", "\"model_type\": \"gemma\"", "\"model_type\": \"llama\"");
   fs::remove(folder / "m" / "tokenizer.json");
   EXPECT_EQ(run("q8_0").notes, std::vector<std::string>{"the folder has no tokenizer.json: the GGUF file supports token ids only"});

@@ -70,7 +70,8 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
   impl->cache_type = dtype_of(options.cache_type);
   const Config stated = family.spell_out(checkpoint.config());
   for (const std::string& key : stated.keys()) impl->config[key] = stated.dump(key);
-  for (const auto& [tensor, info] : checkpoint.tensors()->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  impl->tensors = checkpoint.tensors();
+  for (const auto& [tensor, info] : impl->tensors->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;

@@ -7,6 +7,7 @@
 #include "hearth/language.h"
 #include "models/language_model.h"
 #include "sampling/tokens/generation_defaults.h"
+#include "weights/weights.h"
 
 namespace hearth::api {
 
@@ -20,6 +21,7 @@ struct LanguageState : Wording {
   double load_seconds = 0;
 
   std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text
+  std::shared_ptr<TensorSource> tensors;      // of the checkpoint
 
   // A text from a file, which the next run continues.
   std::optional<SavedText> saved;

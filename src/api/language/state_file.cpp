@@ -1,5 +1,6 @@
 #include "api/language/state_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -18,11 +19,24 @@ constexpr const char* format = "hearth text state 1";
 
 std::string part_name(size_t part, size_t index) { return fmt::format("state.{}.{}", part, index); }
 
+// A hash of some bytes of each tensor, which tells models of one architecture apart (FNV-1a).
+std::string fingerprint(const TensorSource& tensors) {
+  constexpr size_t most = 256;
+  uint64_t hash = 14695981039346656037ull;
+  for (const auto& [name, info] : tensors.list()) {
+    const std::span<const std::byte> bytes = tensors.stored_bytes(name);
+    const size_t count = std::min(most, bytes.size());
+    for (const std::byte b : bytes.subspan((bytes.size() - count) / 2, count)) hash = (hash ^ uint64_t(b)) * 1099511628211ull;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 // What must be equal in the file and in the model.
 std::map<std::string, std::string> identity(const LanguageState& s) {
   std::map<std::string, std::string> all = s.config;
   all["family"] = s.family;
   all["weight_bytes"] = std::to_string(s.weight_bytes);
+  all["weights"] = fingerprint(*s.tensors);
   return all;
 }
 

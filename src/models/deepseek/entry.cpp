@@ -14,6 +14,7 @@ Entry entry() {
           .model_types = {"deepseek"},
           .class_name = "DeepseekForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
+          .experts = LanguageSize{"n_routed_experts", "model.layers.#.mlp.gate.weight", 0},
           .gguf =
               {.name = "deepseek",
                .keys = {gguf_attention_bias,

@@ -4,6 +4,10 @@
 
 namespace hearth::models::deepseek_v2 {
 
+constexpr LanguageSize sizes[] = {{"vocab_size", "model.embed_tokens.weight", 0},
+                                  {"hidden_size", "model.embed_tokens.weight", 1},
+                                  {"num_hidden_layers", "model.layers.#.input_layernorm.weight"}};
+
 Entry entry() {
   using Kind = GgufKey::Kind;
   std::vector<Alias> names(std::begin(gguf_expert_names), std::end(gguf_expert_names));
@@ -25,6 +29,8 @@ Entry entry() {
           .model_types = {"deepseek_v2", "deepseek_v3"},
           .class_name = "DeepseekV2ForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
+          .sizes = sizes,
+          .experts = LanguageSize{"n_routed_experts", "model.layers.#.mlp.gate.weight", 0},
           .gguf = {.name = "deepseek2",
                    .keys = {{.key = "attention.head_count_kv", .config = "cache_heads"},
                             {.key = "attention.key_length_mla",

@@ -22,6 +22,9 @@ parts::DecoderConfig read_config(const Config& c) {
   keys.rotary.pairs = RotaryPairs::neighbors;
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = c.boolean("attention_bias", true);  // the output has none
+  // In GGUF files.
+  attention.fused = c.boolean("fused_qkv", false);
+  attention.qkv_bias |= c.boolean("fused_qkv_bias", false);
   MlpConfig mlp = keys.mlp();
   mlp.fused = true;
   LayerConfig layer = pre_norm(keys.rms_norm(), attention, mlp);

@@ -6,6 +6,7 @@ namespace hearth::models::glm4 {
 namespace {
 
 BACKEND_TEST(Glm4, matches_reference_partial) { expect_case(__FILE__, "partial", device, read_config, 5e-6); }
+BACKEND_TEST(Glm4, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6); }
 BACKEND_TEST(Glm4, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6); }
 BACKEND_TEST(Glm4, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "partial", device, read_config); }
 

@@ -24,7 +24,8 @@ parts::DecoderConfig read_config(const Config& c) {
   attention.sinks = true;
   const int64_t window = positive_integer(c, "sliding_window", 128);
 
-  ExpertsConfig experts{.router = read_router(c, "num_local_experts", 128, 4)};
+  ExpertsConfig experts;
+  experts.router = read_router(c, "num_local_experts", 128, 4);
   experts.router.score = RouterConfig::Score::chosen_softmax;
   experts.router.bias = true;
   experts.expert = {.width = keys.mlp_width, .activation = Activation::quick_gelu, .bias = true, .limit = 7};

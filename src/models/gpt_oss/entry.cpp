@@ -15,6 +15,7 @@ Entry entry() {
       .task = decoder_family<read_config>({
           .model_types = {"gpt_oss"},
           .class_name = "GptOssForCausalLM",
+          .experts = LanguageSize{"num_local_experts", "model.layers.#.mlp.router.weight", 0},
           .gguf = {.name = "gpt-oss",
                    .keys = {gguf_window,
                             {.key = "expert_count", .config = "num_local_experts"},

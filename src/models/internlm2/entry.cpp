@@ -19,6 +19,7 @@ Entry entry() {
           .model_types = {"internlm2"},
           .class_name = "InternLM2ForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
+          .own_tokenizer_class = "InternLM2Tokenizer",
           .gguf = {.name = "internlm2",
                    .keys = {{.config = "bias", .kind = Kind::present, .tensor = "blk.0.attn_q.bias"}},
                    .names = {{"token_embd.weight", "model.tok_embeddings.weight"},

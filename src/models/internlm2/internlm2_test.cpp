@@ -11,6 +11,7 @@ std::shared_ptr<TensorSource> present(const nlohmann::json& shapes, const Config
 }
 
 BACKEND_TEST(Internlm2, matches_reference_grouped) { expect_case(__FILE__, "grouped", device, read_config, 5e-6, present); }
+BACKEND_TEST(Internlm2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, present); }
 BACKEND_TEST(Internlm2, each_config_key_has_the_effect_of_the_reference) {
   expect_keys(__FILE__, device, read_config, 5e-6, "perturbed", present);
 }

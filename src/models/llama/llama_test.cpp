@@ -88,8 +88,8 @@ TEST(LlamaConfig, a_window_that_would_cut_the_cache_is_refused) {
 
 TEST(LlamaConfig, what_is_not_built_is_refused_by_name) {
   const auto read = [](const char* json) { return [json] { read_config(Config::parse(json, "config.json")); }; };
-  parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}})"),
-                                        {"rope_type", "longrope", "config.json"});
+  parts::expect_error<UnsupportedError>(read(R"({"rope_scaling": {"rope_type": "spiral", "factor": 2.0}})"),
+                                        {"rope_type", "spiral", "config.json"});
   parts::expect_error<UnsupportedError>(read(R"({"hidden_act": "xielu"})"), {"hidden_act", "xielu"});
   parts::expect_error<UnsupportedError>(read(R"({"partial_rotary_factor": 0.5})"), {"partial_rotary_factor"});
   parts::expect_error<UnsupportedError>(read(R"({"attn_logit_softcapping": 50.0})"), {"attn_logit_softcapping"});

@@ -18,6 +18,7 @@ Entry entry() {
           .model_types = {"mixtral"},
           .class_name = "MixtralForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
+          .experts = LanguageSize{"num_local_experts", "model.layers.#.block_sparse_moe.gate.weight", 0},
           .gguf = {.name = "llama",
                    .marked_by = "expert_count",
                    .keys = {{.key = "expert_count", .config = "num_local_experts"},

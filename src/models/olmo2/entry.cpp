@@ -10,7 +10,7 @@ Entry entry() {
       .task = decoder_family<read_config>({
           .model_types = {"olmo2"},
           .class_name = "Olmo2ForCausalLM",
-          .tokenizer_class = "GPT2Tokenizer",
+          .tokenizer_class = "GPTNeoXTokenizer",
           .gguf = {.name = "olmo2",
                    .keys = {gguf_attention_bias},
                    .names = {{"blk.#.post_attention_norm.*", "model.layers.#.post_attention_layernorm.*"},

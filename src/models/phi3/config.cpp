@@ -18,7 +18,7 @@ parts::DecoderConfig read_config(const Config& c) {
                                                  .names = {.partial = "partial_rotary_factor"}});
   AttentionConfig attention = keys.attention();
   attention.fused = true;
-  attention.window = c.has("sliding_window") ? positive_integer(c, "sliding_window", 1) : 0;
+  attention.window = read_window_or_none(c);
   MlpConfig mlp = keys.mlp();
   mlp.fused = true;
 

@@ -20,7 +20,7 @@ parts::DecoderConfig read_config(const Config& c) {
   const NormConfig norm{.kind = NormConfig::Kind::layer, .eps = keys.eps, .bias = true};
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = attention.o_bias = c.boolean("attention_bias", false);
-  attention.window = c.has("sliding_window") ? positive_integer(c, "sliding_window", 1) : 0;
+  attention.window = read_window_or_none(c);
 
   ExpertsConfig experts{.router = read_router(c, "num_local_experts", 16, 2), .expert = keys.mlp()};
   experts.router.score = RouterConfig::Score::sparse_mixer;

@@ -1,4 +1,4 @@
-// The config.json of a Qwen2-MoE checkpoint.
+// The config.json of a Qwen 2 MoE checkpoint.
 #pragma once
 
 #include "parts/decoder/config.h"

@@ -17,6 +17,7 @@ Entry entry() {
           .model_types = {"qwen2_moe"},
           .class_name = "Qwen2MoeForCausalLM",
           .tokenizer_class = "Qwen2Tokenizer",
+          .experts = LanguageSize{"num_experts", "model.layers.#.mlp.gate.weight", 0},
           .gguf =
               {.name = "qwen2moe",
                .keys = {{.key = "expert_count", .config = "num_experts"},
@@ -25,8 +26,7 @@ Entry entry() {
                         {.key = "expert_shared_feed_forward_length", .config = "shared_expert_intermediate_size"},
                         {.config = "norm_topk_prob", .kind = Kind::implied, .implied = [](const Config&) { return std::string("false"); }}},
                .names = names,
-               .stacks = {std::begin(gguf_expert_stacks), std::end(gguf_expert_stacks)},
-               .single_rows = rows},
+               .stacks = {std::begin(gguf_expert_stacks), std::end(gguf_expert_stacks)}},
       }),
   };
 }

@@ -6,6 +6,7 @@ namespace hearth::models::qwen2_moe {
 namespace {
 
 BACKEND_TEST(Qwen2Moe, matches_reference_sparse) { expect_case(__FILE__, "sparse", device, read_config, 5e-6); }
+BACKEND_TEST(Qwen2Moe, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6); }
 BACKEND_TEST(Qwen2Moe, matches_reference_mixed) { expect_case(__FILE__, "mixed", device, read_config, 5e-6); }
 BACKEND_TEST(Qwen2Moe, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6); }
 BACKEND_TEST(Qwen2Moe, windows_have_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6, "windowed"); }

@@ -1,4 +1,4 @@
-// The config.json of a Qwen3-MoE checkpoint.
+// The config.json of a Qwen 3 MoE checkpoint.
 #pragma once
 
 #include "parts/decoder/config.h"

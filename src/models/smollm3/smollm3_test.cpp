@@ -6,6 +6,7 @@ namespace hearth::models::smollm3 {
 namespace {
 
 BACKEND_TEST(SmolLM3, matches_reference_mixed) { expect_case(__FILE__, "mixed", device, read_config, 5e-6); }
+BACKEND_TEST(SmolLM3, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6); }
 BACKEND_TEST(SmolLM3, matches_reference_windowed) { expect_case(__FILE__, "windowed", device, read_config, 5e-6); }
 BACKEND_TEST(SmolLM3, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6); }
 BACKEND_TEST(SmolLM3, intervals_have_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6, "intervals"); }

@@ -11,11 +11,13 @@ Entry entry() {
       .task = decoder_family<read_config>({
           .model_types = {"stablelm", "stablelm_epoch"},
           .class_name = "StableLmForCausalLM",
-          .tokenizer_class = "GPT2Tokenizer",
+          .tokenizer_class = "GPTNeoXTokenizer",
           .gguf = {.name = "stablelm",
                    .keys = {{.config = "use_qkv_bias", .kind = Kind::present, .tensor = "blk.0.attn_q.bias"},
                             {.config = "qk_layernorm", .kind = Kind::present, .tensor = "blk.0.attn_q_norm.weight"},
-                            {.key = "use_parallel_residual", .config = "use_parallel_residual", .kind = Kind::flag},
+                            // The converter writes true if config.json has no such key, which means false.
+                            {.key = "use_parallel_residual", .kind = Kind::nothing},
+                            {.config = "use_parallel_residual", .kind = Kind::lacking, .tensor = "blk.0.ffn_norm.weight"},
                             {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
                             {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing},
                             gguf_rotary_dimension},

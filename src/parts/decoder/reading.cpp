@@ -273,8 +273,15 @@ int64_t read_shared_window(const Config& c) {
   return window;
 }
 
+int64_t read_window_or_none(const Config& c) {
+  const int64_t window = is_null(c, "sliding_window") ? 0 : c.integer("sliding_window", 0);
+  if (window < 0) fail<WeightError>("{}: 'sliding_window' = {}, expected at least 1, or null for none", c.where(), window);
+  c.means("sliding_window", std::to_string(window));
+  return window;
+}
+
 float read_soft_cap(const Config& c, const std::string& key, double otherwise) {
-  if (is_null(c, key)) return c.means(key, "0"), 0.0f;
+  if (is_null(c, key)) return c.means(key, "0.0"), 0.0f;
   const double cap = c.number(key, otherwise);
   if (!(cap >= 0)) fail<WeightError>("{}: '{}' = {}, expected a positive number, or null for none", c.where(), key, cap);
   return float(cap);

@@ -74,6 +74,9 @@ void ignore_recurrent_training(const Config& config);
 // The window of all layers, if use_sliding_window; 0: none. max_window_layers has no effect.
 int64_t read_shared_window(const Config& config);
 
+// sliding_window; absent, null or 0: none.
+int64_t read_window_or_none(const Config& config);
+
 // A soft cap; null, which means none, is 0.
 float read_soft_cap(const Config& config, const std::string& key, double otherwise);
 

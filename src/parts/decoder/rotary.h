@@ -45,7 +45,7 @@ struct RotaryConfig {
   // Radians per position, [R/2].
   std::vector<float> frequencies(const TextLengths& length) const;
   double factor_of_angles(const TextLengths& length) const;  // of cosines and sines
-  // yarn with mscale_all_dim: what DeepSeek multiplies scores by, (0.1 · mscale_all_dim · ln factor + 1)²; 1 for others.
+  // yarn with mscale_all_dim: what families of latent attention multiply scores by, (0.1 · mscale_all_dim · ln factor + 1)²; 1 for others.
   double score_factor() const;
   // The same config for a completed config.json, with mscale_all_dim: the families whose scores have the factor state it.
   std::string spelled_with_score_factor() const;

@@ -109,10 +109,20 @@ void unigram_stages(Json& rest, const Settings& s, const SentencePieceModel& mod
   rest["decoder"] = rest["pre_tokenizer"];
 }
 
+// Added tokens in the place of pieces that were reserved for them.
+void rename_pieces(SentencePieceModel& model, const Json& config) {
+  if (!config.contains("added_tokens_decoder") || !config["added_tokens_decoder"].is_object()) return;
+  for (const auto& [id, token] : config["added_tokens_decoder"].items()) {
+    if (id.empty() || id.size() > 9 || id.find_first_not_of("0123456789") != id.npos || !token.contains("content")) continue;
+    if (const auto at = size_t(std::stoll(id)); at < model.pieces.size()) model.pieces[at].text = token["content"].get<std::string>();
+  }
+}
+
 }  // namespace
 
 TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& where, const FolderConfig& folder) {
-  const SentencePieceModel model = SentencePieceModel::parse(bytes, where);
+  SentencePieceModel model = SentencePieceModel::parse(bytes, where);
+  if (folder.own_class) rename_pieces(model, *folder.config);
   const std::string& kind = folder.tokenizer_class;
   const bool t5 = kind == "T5Tokenizer", gemma = kind == "GemmaTokenizer",
              llama_class = kind == "LlamaTokenizer" || kind == "CodeLlamaTokenizer";
@@ -120,7 +130,8 @@ TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& w
     fail<UnsupportedError>(
         "{}: the class '{}' is not supported with a SentencePiece model, expected LlamaTokenizer, GemmaTokenizer or T5Tokenizer", where,
         kind);
-  const Settings settings{gemma, flag(*folder.config, "legacy", true), flag(*folder.config, "add_prefix_space", true)};
+  const Settings settings{gemma, flag(*folder.config, "legacy", true),
+                          folder.own_class ? model.space_in_front : flag(*folder.config, "add_prefix_space", true)};
 
   Pieces pieces;
   for (const auto& piece : model.pieces) pieces.emplace_back(piece.text, piece.score);

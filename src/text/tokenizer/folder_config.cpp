@@ -177,6 +177,11 @@ FolderConfig FolderConfig::read(const TokenizerFiles& files, std::span<const Fam
     if (read.tokenizer_class.empty()) read.tokenizer_class = class_of_model_type(text_of(model, "model_type"), classes);
   }
   if (read.tokenizer_class.ends_with("Fast")) read.tokenizer_class.resize(read.tokenizer_class.size() - 4);
+  if (const auto own = std::ranges::find(classes, read.tokenizer_class, &FamilyClass::own_class);
+      own != classes.end() && !own->own_class.empty()) {
+    read.tokenizer_class = own->tokenizer_class;
+    read.own_class = true;
+  }
   return read;
 }
 

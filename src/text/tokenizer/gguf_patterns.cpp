@@ -1,5 +1,6 @@
 #include "text/tokenizer/gguf_patterns.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -8,46 +9,91 @@
 namespace hearth::text::pipeline {
 namespace {
 
-const std::map<std::string, std::vector<std::string>, std::less<>>& table() {
-  static const std::map<std::string, std::vector<std::string>, std::less<>> patterns = {
-      {"gpt-2", {gpt2_pattern}},
-      {"llama-bpe",
-       {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
-      {"qwen2", {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
+constexpr const char* digits = R"(\p{N})";
+constexpr const char* words_and_three_digits =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// Letters with case, of Unicode 11.
+constexpr const char* cased_letters =
+    "\\s?["
+    "A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373\u0376\u0377"
+    "\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556"
+    "\u10a0-\u10c5\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba\u1cbd-\u1cbf\u1d00-\u1d2b\u1d6b-\u1d77\u1d79-\u1d9a\u1e00-\u1f15"
+    "\u1f18-\u1f1d\u1f20-\u1f45\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4\u1fb6-\u1fbc\u1fbe"
+    "\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc\u2102\u2107\u210a-\u2113"
+    "\u2115\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139\u213c-\u213f\u2145-\u2149\u214e\u2183\u2184"
+    "\u2c00-\u2c7b\u2c7e-\u2ce4\u2ceb-\u2cee\u2cf2\u2cf3\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e"
+    "\uab70-\uabbf\ufb00-\ufb06\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a\U00010400-\U0001044f\U000104b0-\U000104d3"
+    "\U000104d8-\U000104fb\U00010c80-\U00010cb2\U00010cc0-\U00010cf2\U000118a0-\U000118df\U0001e900-\U0001e943"
+    "]+";
+constexpr const char* wide_punctuation = "\\s?[!-/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3000-\u3002]+";
+constexpr const char* east_asian = "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+";
+
+using Table = std::map<std::string, SplitRules, std::less<>>;
+
+const Table& table() {
+  static const Table rules = {
+      {"gpt-2", {.patterns = {gpt2_pattern}}},
+      {"olmo", {.patterns = {gpt2_pattern}, .nfc = true}},
+      {"llama-bpe", {.patterns = {words_and_three_digits}, .ignore_merges = true, .adds_bos = true}},
+      {"dbrx", {.patterns = {words_and_three_digits}}},
+      {"qwen2",
+       {.patterns = {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+        .nfc = true}},
       {"tekken",
-       {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-        R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-        R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
-      {"starcoder", {R"(\p{N})", gpt2_pattern}},
-      {"deepseek-coder", {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", R"(\p{N})"}},
+       {.patterns = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+                     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+                     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+        .ignore_merges = true,
+        .adds_bos = true}},
+      {"gpt-4o",
+       {.patterns = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+                     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+                     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}}},
+      {"smollm", {.patterns = {digits, gpt2_pattern}}},
+      {"command-r", {.patterns = {digits, gpt2_pattern}, .nfc = true}},
+      {"deepseek-llm", {.patterns = {R"([\r\n])", cased_letters, wide_punctuation, R"(\s+$)", east_asian, digits}}},
+      {"deepseek-coder", {.patterns = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", east_asian, digits}}},
       {"deepseek-v3",
-       {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
-        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
-        R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}},
+       {.patterns = {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+                     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+                     R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}}},
   };
-  return patterns;
+  return rules;
+}
+
+// Other names of the same rules.
+constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
+    {"gpt2", "gpt-2"},       {"phi-2", "gpt-2"},        {"mpt", "olmo"},          {"refact", "smollm"},  {"starcoder", "smollm"},
+    {"llama3", "llama-bpe"}, {"llama-v3", "llama-bpe"}, {"falcon3", "llama-bpe"}, {"smaug-bpe", "dbrx"}, {"chatglm-bpe", "dbrx"},
+    {"glm4", "dbrx"},        {"stablelm2", "qwen2"},    {"megrez", "qwen2"},      {"llama4", "gpt-4o"},  {"deepseek-r1-qwen", "qwen2"}};
+
+// Line ends as the table writes them.
+std::string with_escapes(std::string_view pattern) {
+  std::string all;
+  for (const char c : pattern) {
+    if (c == '\r') all += "\\r";
+    else if (c == '\n') all += "\\n";
+    else all += c;
+  }
+  return all;
 }
 
 }  // namespace
 
-std::string canonical_pre(std::string_view pre) {
-  static const std::map<std::string_view, const char*> synonyms = {
-      {"gpt2", "gpt-2"},       {"phi-2", "gpt-2"},        {"refact", "starcoder"},  {"smollm", "starcoder"},
-      {"llama3", "llama-bpe"}, {"llama-v3", "llama-bpe"}, {"falcon3", "llama-bpe"}, {"deepseek-r1-qwen", "qwen2"}};
-  const auto found = synonyms.find(pre);
-  return found == synonyms.end() ? std::string(pre) : found->second;
-}
-
-const std::vector<std::string>& patterns_of(std::string_view pre) {
-  const auto found = table().find(canonical_pre(pre));
+const SplitRules& split_rules(std::string_view pre) {
+  const auto synonym = std::ranges::find(synonyms, pre, [](const auto& s) { return s.first; });
+  const auto found = table().find(synonym == std::end(synonyms) ? pre : synonym->second);
   if (found == table().end())
     fail<UnsupportedError>("tokenizer: the split pattern '{}' (tokenizer.ggml.pre) is not supported; a guess would give wrong ids", pre);
   return found->second;
 }
 
-std::optional<std::string_view> name_of_patterns(const std::vector<std::string>& patterns) {
-  for (const std::string_view name : {"gpt-2", "llama-bpe", "qwen2", "tekken", "smollm", "deepseek-coder", "deepseek-v3"})
-    if (patterns_of(name) == patterns) return name;
+std::optional<std::string_view> name_of_rules(SplitRules rules) {
+  for (std::string& pattern : rules.patterns) pattern = with_escapes(pattern);
+  for (const auto& [name, known] : table()) {
+    rules.adds_bos = known.adds_bos;
+    if (rules == known) return name;
+  }
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// The split patterns that GGUF files name in tokenizer.ggml.pre: constants of the published tokenizer files.
+// What the names in tokenizer.ggml.pre of GGUF files stand for: constants of the published tokenizer files.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,19 @@
 
 namespace hearth::text::pipeline {
 
-// The patterns of a name or synonym, which are applied one after another. UnsupportedError for an unknown name.
-const std::vector<std::string>& patterns_of(std::string_view pre);
+struct SplitRules {
+  std::vector<std::string> patterns;  // applied one after another
+  bool nfc = false;                   // the text is normalized first
+  bool ignore_merges = false;         // a piece that is a token is not split
+  bool adds_bos = false;              // if the file does not say whether
+
+  bool operator==(const SplitRules&) const = default;
+};
+
+// The rules of a name or synonym. UnsupportedError for an unknown name.
+const SplitRules& split_rules(std::string_view pre);
 inline constexpr std::string_view qwen2_pre = "qwen2";
-// The name to write for a pre-tokenizer that splits by these patterns; nullopt if there is none.
-std::optional<std::string_view> name_of_patterns(const std::vector<std::string>& patterns);
-// The canonical name of a synonym; any other name is returned unchanged.
-std::string canonical_pre(std::string_view pre);
+// The name to write for a pre-tokenizer that splits by these rules, whatever adds_bos is; nullopt if there is none.
+std::optional<std::string_view> name_of_rules(SplitRules rules);
 
 }  // namespace hearth::text::pipeline

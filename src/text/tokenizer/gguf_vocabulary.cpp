@@ -70,12 +70,12 @@ void build_llama(const GgufVocabulary& v, Tokenizer::Data& data) {
 }
 
 void build_gpt2(const GgufVocabulary& v, Tokenizer::Data& data) {
-  const std::string pre = p::canonical_pre(v.pre);
+  const p::SplitRules& rules = p::split_rules(v.pre);
   Json steps = Json::array();
-  for (const std::string& pattern : p::patterns_of(v.pre)) steps.push_back(split(pattern));
+  for (const std::string& pattern : rules.patterns) steps.push_back(split(pattern));
   steps.push_back({{"type", "ByteLevel"}, {"add_prefix_space", v.add_space_prefix.value_or(false)}, {"use_regex", false}});
   data.pre_tokenizer = p::make_pre_tokenizer({{"type", "Sequence"}, {"pretokenizers", steps}});
-  if (pre == "qwen2") data.normalizer = p::make_normalizer({{"type", "NFC"}});
+  if (rules.nfc) data.normalizer = p::make_normalizer({{"type", "NFC"}});
   data.decoder = p::make_decoder({{"type", "ByteLevel"}});
   p::Merges merges;
   for (const std::string& merge : v.merges) {
@@ -83,7 +83,7 @@ void build_gpt2(const GgufVocabulary& v, Tokenizer::Data& data) {
     if (space == merge.npos) fail<WeightError>("tokenizer.ggml.merges: '{}' is malformed, expected two tokens with a space between", merge);
     merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
   }
-  data.model = p::make_byte_pairs(entries_of(v.tokens), merges, {.ignore_merges = pre == "llama-bpe" || pre == "tekken"});
+  data.model = p::make_byte_pairs(entries_of(v.tokens), merges, {.ignore_merges = rules.ignore_merges});
 }
 
 // SentencePiece's normalization and the most probable segmentation: characters replaced by the map, runs of spaces collapsed, ends
@@ -159,8 +159,7 @@ Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
     add_bos = true;
   } else if (v.model == "gpt2") {
     build_gpt2(v, *data);
-    const std::string pre = p::canonical_pre(v.pre);
-    add_bos = pre == "llama-bpe" || pre == "tekken";
+    add_bos = p::split_rules(v.pre).adds_bos;
   } else if (v.model == "t5") {
     build_t5(v, *data);
     add_eos = true;

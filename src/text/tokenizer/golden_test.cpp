@@ -62,7 +62,8 @@ TEST_P(Shapes, equal_the_reference) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, Shapes,
                          testing::Values("gpt2", "llama3", "qwen2", "tekken", "deepseek", "bert", "bert_cased", "gpt2_slow", "qwen2_slow",
-                                         "llama_model", "llama_model_new", "llama2", "mistral", "gemma", "t5", "t5_json"),
+                                         "llama_model", "llama_model_new", "llama2", "mistral", "gemma", "t5", "t5_json", "o200k", "cohere",
+                                         "deepseek_llm", "deepseek_v3", "glm4", "neox"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

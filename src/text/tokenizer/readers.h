@@ -16,6 +16,7 @@ struct FolderConfig {
   std::shared_ptr<const nlohmann::json> special_tokens_map;  // special_tokens_map.json, null if there is none
   std::shared_ptr<const nlohmann::json> added_tokens;        // added_tokens.json, null if there is none
   std::string tokenizer_class;                               // without "Fast"; empty: unknown
+  bool own_class = false;                                    // the folder names FamilyClass::own_class
 
   static FolderConfig read(const TokenizerFiles& files, std::span<const FamilyClass> classes);
 };

@@ -89,7 +89,7 @@ SentencePieceModel SentencePieceModel::parse(std::string_view bytes, const std::
   // Field numbers of sentencepiece_model.proto.
   enum { pieces_field = 1, trainer_field = 2, normalizer_field = 3 };
   enum { model_type = 3, byte_fallback_field = 35, unk_id_field = 40, unk_piece_field = 45 };
-  constexpr uint64_t charsmap_field = 2;
+  constexpr uint64_t charsmap_field = 2, dummy_prefix_field = 3;
   SentencePieceModel model;
   Message message(bytes, where);
   for (Message::Field f; message.next(f);) {
@@ -99,6 +99,7 @@ SentencePieceModel SentencePieceModel::parse(std::string_view bytes, const std::
     for (Message::Field g; inner.next(g);) {
       if (f.number == normalizer_field) {
         if (g.number == charsmap_field && g.wire == g.bytes) model.charsmap = g.data;
+        if (g.number == dummy_prefix_field && g.wire == g.varint) model.space_in_front = g.value != 0;
         continue;
       }
       if (g.number == model_type && g.wire == g.varint) model.kind = int32_t(g.value);

@@ -21,7 +21,8 @@ struct SentencePieceModel {
   int32_t unk_id = 0;
   std::string unk_piece = "<unk>";
   bool byte_fallback = false;
-  std::string charsmap;  // Charsmap::from_bytes
+  bool space_in_front = true;  // add_dummy_prefix
+  std::string charsmap;        // Charsmap::from_bytes
 
   // IoError, with a message that starts with `where`, for malformed bytes or a file without pieces.
   static SentencePieceModel parse(std::string_view bytes, const std::string& where);

@@ -61,7 +61,7 @@ TokenizerFile read_slow_files(const TokenizerFiles::Text& vocab_file, const Toke
   if (qwen2_class) {
     rest["normalizer"] = {{"type", "NFC"}};
     const Json split = {
-        {"type", "Split"}, {"pattern", {{"Regex", patterns_of(qwen2_pre).front()}}}, {"behavior", "Isolated"}, {"invert", false}};
+        {"type", "Split"}, {"pattern", {{"Regex", split_rules(qwen2_pre).patterns.front()}}}, {"behavior", "Isolated"}, {"invert", false}};
     byte_level = {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}};
   }
   rest["pre_tokenizer"] = byte_level;

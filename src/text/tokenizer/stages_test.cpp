@@ -123,7 +123,7 @@ TEST(Stages, published_patterns) {
   const std::string text = "I'LL pay  12345 €/$!!\r\n\n\tHTTPServer's naïve  ";
   const auto pieces = [&text](const char* pre) {
     std::vector<Text> split = {whole(text)};
-    for (const std::string& pattern : patterns_of(pre))
+    for (const std::string& pattern : split_rules(pre).patterns)
       make_pre_tokenizer({{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}})->split(split);
     std::string joined;
     for (const Text& piece : split) joined += (joined.empty() ? "" : "¦") + piece.bytes;
@@ -136,7 +136,10 @@ TEST(Stages, published_patterns) {
   // The result of tokenizers 0.22.2 with Digits and ByteLevel, which these models use there.
   EXPECT_EQ(pieces("smollm"), "I¦'¦LL¦ pay¦  ¦1¦2¦3¦4¦5¦ €/$!!¦\r\n\n¦\t¦HTTPServer¦'s¦ naïve¦  ");
   EXPECT_EQ(pieces("refact"), pieces("smollm"));
-  EXPECT_THROW(patterns_of("default"), UnsupportedError);
+  EXPECT_EQ(pieces("command-r"), pieces("smollm"));
+  EXPECT_EQ(pieces("dbrx"), pieces("llama3"));
+  EXPECT_EQ(pieces("gpt-4o"), "I'LL¦ pay¦ ¦ ¦123¦45¦ €/$!!\r\n\n¦\tHTTPServer's¦ naïve¦  ");
+  EXPECT_THROW(split_rules("default"), UnsupportedError);
 }
 
 }  // namespace

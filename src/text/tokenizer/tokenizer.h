@@ -29,6 +29,9 @@ struct DecodeOptions {
 // The class of transformers that reads the tokenizer of models of this type (model_type of config.json), if it is not the generic one.
 struct FamilyClass {
   std::string_view model_type, tokenizer_class;
+  // A class of the authors' own code that the folder may name instead. It does as tokenizer_class does, but the SentencePiece model decides
+  // whether there is a space in front of a text, and added tokens have the ids that tokenizer_config.json states.
+  std::string_view own_class = {};
 };
 
 // The files of a tokenizer, in whatever they are kept.

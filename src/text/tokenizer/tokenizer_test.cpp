@@ -184,6 +184,24 @@ TEST(Tokenizer, the_prefix_space_of_a_byte_level_is_the_configs) {
   }
 }
 
+TEST(Tokenizer, a_class_of_the_authors_leaves_spaces_to_the_model_and_ids_to_the_configuration) {
+  const FamilyClass classes[] = {{"lantern", "LlamaTokenizer", "LanternTokenizer"}};
+  const auto open = [&](const char* shape) {
+    const Folder folder;
+    folder.write("tokenizer.model", read_file(golden(shape) / "tokenizer.model"));
+    folder.write("tokenizer_config.json",
+                 R"({"tokenizer_class": "LanternTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
+      "added_tokens_decoder": {"500": {"content": "<|turn|>", "special": true, "normalized": false}}})");
+    return Tokenizer::open(folder.path(), classes);
+  };
+  const Tokenizer spaced = open("llama_model"), plain = open("gemma");
+  EXPECT_EQ(spaced.encode("a lantern"), Tokenizer::open(golden("llama_model")).encode("a lantern"));
+  EXPECT_EQ(spaced.encode("<|turn|>"), (Ids{*spaced.bos(), 500}));
+  EXPECT_EQ(spaced.encode_with_pieces("a").pieces.back(), "\u2581a");
+  EXPECT_EQ(plain.encode_with_pieces("a").pieces.back(), "a");
+  EXPECT_EQ(plain.decode(plain.encode("a lantern"), {.skip_special_tokens = true}), "a lantern");
+}
+
 // Results of transformers 4.57.1: a token that the configuration names is special, regardless of the files; also tests whose flags it has.
 TEST(Tokenizer, named_tokens_are_special) {
   const auto open = [](bool special, const char* config) {

@@ -17,8 +17,9 @@ using Kind = GgufKey::Kind;
 
 // Whether the key has no effect: a number that is 0, a factor that is 1, or false.
 bool is_off(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
-  static constexpr std::array factors = {".embedding_scale", ".logit_scale", ".residual_scale", ".rope.scaling.yarn_attn_factor",
-                                         ".rope.scaling.yarn_ext_factor"};
+  static constexpr std::array factors = {
+      ".embedding_scale",  // and 1 for experts weighted by a softmax
+      ".expert_gating_func", ".logit_scale", ".residual_scale", ".rope.scaling.yarn_attn_factor", ".rope.scaling.yarn_ext_factor"};
   if (value.type == GgufType::boolean) return !metadata.boolean(key);
   if (value.type == GgufType::text || value.type == GgufType::array) return false;
   const double number = metadata.number(key);

@@ -16,6 +16,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_lay
              max_position_embeddings=512, rope_theta=1000.0, logit_scale=0.5, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 
 recipe.case(HERE, "parallel", CohereForCausalLM, CohereConfig(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", CohereForCausalLM, CohereConfig(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 recipe.case(HERE, "normed", CohereForCausalLM, CohereConfig(**dict(SMALL, use_qk_norm=True, attention_bias=True)), recipe.tokens(31, 57), 64)
 
 recipe.perturbed(HERE, CohereForCausalLM, CohereConfig, dict(SMALL, num_hidden_layers=2), recipe.tokens(12, 57, 3), {

@@ -16,6 +16,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_lay
              max_position_embeddings=512, rope_theta=1000.0, logit_scale=0.5, sliding_window=7, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 
 recipe.case(HERE, "alternating", Cohere2ForCausalLM, Cohere2Config(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", Cohere2ForCausalLM, Cohere2Config(**dict(SMALL, max_position_embeddings=2048, sliding_window=600)), recipe.tokens(1100, 57, 5), 8, 50)
 
 recipe.perturbed(HERE, Cohere2ForCausalLM, Cohere2Config, dict(SMALL, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"]),
                  recipe.tokens(12, 57, 3), {

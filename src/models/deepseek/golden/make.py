@@ -6,32 +6,11 @@ Made with torch 2.15.0, transformers 4.57.1.
 import sys
 from pathlib import Path
 
-from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.models.deepseek_v2.modeling_deepseek_v2 import DeepseekV2MoE
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "parts/decoder/golden"))
+sys.path.insert(0, str(HERE))
 import recipe  # noqa: E402
-
-
-class DeepseekConfig(LlamaConfig):
-    model_type = "deepseek"
-
-    def __init__(self, topk_method="greedy", n_group=None, topk_group=None, routed_scaling_factor=1.0, aux_loss_alpha=0.001, seq_aux=True, **keys):
-        super().__init__(**keys)
-        self.topk_method, self.n_group, self.topk_group = topk_method, n_group, topk_group
-        self.routed_scaling_factor, self.aux_loss_alpha, self.seq_aux = routed_scaling_factor, aux_loss_alpha, seq_aux
-
-
-class DeepseekForCausalLM(LlamaForCausalLM):
-    config_class = DeepseekConfig
-
-    def __init__(self, config):
-        super().__init__(config)
-        for i, layer in enumerate(self.model.layers):
-            if i >= config.first_k_dense_replace:
-                layer.mlp = DeepseekV2MoE(config)
-
+from network import DeepseekConfig, DeepseekForCausalLM  # noqa: E402
 
 SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=6, num_key_value_heads=2,
              max_position_embeddings=512, rope_theta=1000.0, n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3, moe_intermediate_size=12,
@@ -44,6 +23,8 @@ def json_config(config):
 
 
 recipe.case(HERE, "sparse", DeepseekForCausalLM, DeepseekConfig(**SMALL), recipe.tokens(31, 57), 256, json_config=json_config(DeepseekConfig(**SMALL)))
+LONG = dict(SMALL, max_position_embeddings=2048)
+recipe.case(HERE, "long", DeepseekForCausalLM, DeepseekConfig(**LONG), recipe.tokens(1100, 57, 5), 8, 50, json_config=json_config(DeepseekConfig(**LONG)))
 
 recipe.perturbed(HERE, DeepseekForCausalLM, DeepseekConfig, dict(SMALL, num_hidden_layers=2), recipe.tokens(12, 57, 3), {
     "n_routed_experts": [4, 9], "n_shared_experts": [1, 3], "num_experts_per_tok": [1, 8], "moe_intermediate_size": [8], "first_k_dense_replace": [0, 2],

@@ -1,43 +1,19 @@
 """Goldens of DeepSeek V2 and V3 from transformers' DeepseekV2ForCausalLM and DeepseekV3ForCausalLM.
 python src/models/deepseek_v2/golden/make.py
 
-V2's attention lacks a factor of scores in this version (corrected in July 2026); Corrected adds it.
+V2's attention lacks a factor of scores in this version; Corrected adds it.
 Made with torch 2.15.0, transformers 4.57.1.
 """
-import math
 import sys
 from pathlib import Path
 
-from transformers import DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM
-from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3TopkRouter
+from transformers import DeepseekV2Config, DeepseekV3Config, DeepseekV3ForCausalLM
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "parts/decoder/golden"))
+sys.path.insert(0, str(HERE))
 import recipe  # noqa: E402
-
-choose = DeepseekV3TopkRouter.forward
-
-
-def choose_in_f64(self, hidden_states):
-    """Its weights are float32, which a network in float64 does not accept."""
-    indices, weights = choose(self, hidden_states)
-    return indices, weights.to(hidden_states.dtype)
-
-
-DeepseekV3TopkRouter.forward = choose_in_f64
-
-
-class Corrected(DeepseekV2ForCausalLM):
-    def __init__(self, config):
-        super().__init__(config)
-        scaling = config.rope_scaling or {}
-        if scaling.get("mscale_all_dim"):
-            factor = (0.1 * scaling["mscale_all_dim"] * math.log(scaling["factor"]) + 1) ** 2
-            for layer in self.model.layers:
-                layer.self_attn.scaling *= factor
-
-
-Corrected.__name__ = "DeepseekV2ForCausalLM"
+from network import Corrected  # noqa: E402
 
 YARN = dict(type="yarn", factor=40.0, original_max_position_embeddings=16, beta_fast=32, beta_slow=1, mscale=0.707, mscale_all_dim=0.707)
 SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=5, num_key_value_heads=None,

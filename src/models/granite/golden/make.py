@@ -17,6 +17,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_lay
              attention_bias=True, mlp_bias=True)
 
 recipe.case(HERE, "scaled", GraniteForCausalLM, GraniteConfig(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", GraniteForCausalLM, GraniteConfig(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 
 recipe.perturbed(HERE, GraniteForCausalLM, GraniteConfig, dict(SMALL, num_hidden_layers=2), recipe.tokens(12, 57, 3), {
     "embedding_multiplier": [1.0, 12.0], "logits_scaling": [1.0, 8.0], "residual_multiplier": [1.0, 0.2], "attention_multiplier": [1.0, 0.1],

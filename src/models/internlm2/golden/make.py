@@ -74,6 +74,9 @@ def json_config(config):
 with torch.no_grad():
     recipe.case(HERE, "grouped", InternLM2ForCausalLM, InternLM2Config(**SMALL), recipe.tokens(31, 57), 256, json_config=json_config(InternLM2Config(**SMALL)),
                 taps=lambda name: recipe.tapped(name) and name != "model.embed_tokens", scaled=PLAIN)
+    LONG = InternLM2Config(**dict(SMALL, max_position_embeddings=2048))
+    recipe.case(HERE, "long", InternLM2ForCausalLM, LONG, recipe.tokens(1100, 57, 5), 8, 50, json_config=json_config(LONG),
+                taps=lambda name: recipe.tapped(name) and name != "model.embed_tokens", scaled=PLAIN)
     recipe.perturbed(HERE, InternLM2ForCausalLM, InternLM2Config, dict(SMALL, num_hidden_layers=2), recipe.tokens(12, 57, 3), {
         "bias": [False], "num_key_value_heads": [1, 3, 6], "num_attention_heads": [4], "hidden_act": ["gelu"], "rms_norm_eps": [0.1], "rope_theta": [100.0],
         "rope_scaling": [dict(type="dynamic", factor=2.0)],

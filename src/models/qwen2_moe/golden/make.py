@@ -17,6 +17,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=28, num_hidden_lay
              num_experts_per_tok=3)
 
 recipe.case(HERE, "sparse", Qwen2MoeForCausalLM, Qwen2MoeConfig(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", Qwen2MoeForCausalLM, Qwen2MoeConfig(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 recipe.case(HERE, "mixed", Qwen2MoeForCausalLM, Qwen2MoeConfig(**dict(SMALL, num_hidden_layers=4, decoder_sparse_step=2, mlp_only_layers=[3])),
             recipe.tokens(31, 57), 16)
 

@@ -16,6 +16,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=28, num_hidden_lay
              max_position_embeddings=512, rope_theta=1000.0, moe_intermediate_size=12, num_experts=9, num_experts_per_tok=3, norm_topk_prob=True)
 
 recipe.case(HERE, "sparse", Qwen3MoeForCausalLM, Qwen3MoeConfig(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", Qwen3MoeForCausalLM, Qwen3MoeConfig(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 recipe.case(HERE, "mixed", Qwen3MoeForCausalLM, Qwen3MoeConfig(**dict(SMALL, num_hidden_layers=4, decoder_sparse_step=2, mlp_only_layers=[3])),
             recipe.tokens(31, 57), 16)
 

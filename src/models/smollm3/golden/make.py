@@ -16,6 +16,7 @@ SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=40, num_hidden_lay
              max_position_embeddings=512, rope_theta=1000.0, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 
 recipe.case(HERE, "mixed", SmolLM3ForCausalLM, SmolLM3Config(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", SmolLM3ForCausalLM, SmolLM3Config(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 recipe.case(HERE, "windowed", SmolLM3ForCausalLM, SmolLM3Config(**dict(SMALL, use_sliding_window=True, sliding_window=7, no_rope_layer_interval=2)), recipe.tokens(31, 57), 64)
 
 recipe.perturbed(HERE, SmolLM3ForCausalLM, SmolLM3Config, dict(SMALL, num_hidden_layers=2, no_rope_layer_interval=2), recipe.tokens(12, 57, 3), {

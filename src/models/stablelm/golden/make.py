@@ -18,6 +18,7 @@ SMALL = dict(vocab_size=57, hidden_size=48, intermediate_size=40, num_hidden_lay
              max_position_embeddings=512, rope_theta=1000.0, partial_rotary_factor=0.5)
 
 recipe.case(HERE, "plain", StableLmForCausalLM, StableLmConfig(**SMALL), recipe.tokens(31, 57), 256)
+recipe.case(HERE, "long", StableLmForCausalLM, StableLmConfig(**dict(SMALL, max_position_embeddings=2048)), recipe.tokens(1100, 57, 5), 8, 50)
 recipe.case(HERE, "parallel", StableLmForCausalLM, StableLmConfig(**dict(SMALL, use_parallel_residual=True, qk_layernorm=True, use_qkv_bias=True)), recipe.tokens(31, 57), 64)
 
 recipe.perturbed(HERE, StableLmForCausalLM, StableLmConfig, dict(SMALL, num_hidden_layers=2), recipe.tokens(12, 57, 3), {

@@ -15,6 +15,7 @@ import shutil
 import sys
 import sysconfig
 
+import family_shapes
 import sentencepiece_shapes
 import shapes
 import strings
@@ -77,7 +78,7 @@ def main():
         encode = sentencepiece_shapes.golden_ids(folder)
         write_hashes(name, [strings.hash_ids(encode(strings.string(i, fragments, fragments["ranges"], []).decode("utf-8", errors="replace"))) for i in range(COUNT)])
         print(name, flush=True)
-    makers = {**shapes.SHAPES, **sentencepiece_shapes.SHAPES}
+    makers = {**shapes.SHAPES, **family_shapes.SHAPES, **sentencepiece_shapes.SHAPES}
     for name in names or makers:
         if name not in makers:
             continue
