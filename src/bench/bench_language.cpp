@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -36,12 +37,12 @@ std::optional<Published> published(const std::string& model) {
 }
 
 // A few thousand seeded values, repeated: the measurements do not depend on the values.
-void write_values(const GgufTensor& t, const WriteBytes& write) {
+void write_values(const GgufTensor& t, bool negative_exp, const WriteBytes& write) {
   constexpr int64_t period = 1 << 16;
   const int64_t count = t.shape.numel();
   std::vector<float> values(static_cast<size_t>(period));
   fill_seeded(t.name, {period / 64, 64}, 0, period, values.data());
-  for (float& v : values) v *= 0.1f;
+  for (float& v : values) v = negative_exp ? -std::exp(0.1f * v) : 0.1f * v;
   std::vector<std::byte> bytes(bytes_of(t.dtype, period));
   if (is_blocked(t.dtype)) encode_blocks(t.dtype, values.data(), period, bytes.data());
   else if (t.dtype == DType::f32) std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -89,7 +90,7 @@ class GeneratedFile {
     const std::vector<GgufTensor> tensors = choose_types(model, type, false);
     write_gguf(path_, model.values, tensors, [&](size_t i, const WriteBytes& sink) {
       if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
-      write_values(tensors[i], sink);
+      write_values(tensors[i], model.tensors[i].negative_exp, sink);
     });
   }
 

@@ -120,6 +120,8 @@ class TensorWriter {
     }
     if (t.offset != 0)
       for (float& v : values) v += t.offset;
+    if (t.negative_exp)
+      for (float& v : values) v = -std::exp(v);
     if (const auto bad = std::ranges::count_if(values, [](float v) { return !std::isfinite(v); }))
       fail<WeightError>("quantize: '{}' has {} NaN or infinite values of {}", t.name, bad, n);
     encode(dtype, values.data(), n, to);

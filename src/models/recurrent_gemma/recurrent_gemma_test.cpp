@@ -1,5 +1,6 @@
-#include "models/decoder_case_test.h"
 #include "models/recurrent_gemma/config.h"
+
+#include "models/recurrent_case_test.h"
 
 namespace hearth::models::recurrent_gemma {
 namespace {
@@ -17,6 +18,8 @@ BACKEND_TEST(RecurrentGemma, each_config_key_has_the_effect_of_the_reference) {
 BACKEND_TEST(RecurrentGemma, a_text_may_be_fed_in_any_pieces) {
   expect_same_bits_in_pieces(__FILE__, "windowed", device, read_config, listed);
 }
+BACKEND_TEST(RecurrentGemma, a_state_may_be_shortened_and_saved) { expect_recurrent_state(__FILE__, "mixed", device, read_config, listed); }
+HOST_TEST(RecurrentGemma, long_texts_are_finite_in_every_type) { expect_finite(__FILE__, "mixed", device, read_config, 4096, listed); }
 
 }  // namespace
 }  // namespace hearth::models::recurrent_gemma

@@ -54,13 +54,17 @@ def logits(net, ids):
 
 
 def greedy(net, ids, count, cached=True):
-    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second."""
+    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second. Not cached: each by a run over all
+    that is there."""
     out, lead, state = [], float("inf"), None
     with torch.no_grad():
         feed = torch.tensor([ids])
         for _ in range(count):
-            y = net(feed if cached else torch.tensor([ids + out]), past_key_values=state, use_cache=cached)
-            state = y.past_key_values
+            if cached:
+                y = net(feed, past_key_values=state, use_cache=True)
+                state = y.past_key_values
+            else:
+                y = net(torch.tensor([ids + out]), use_cache=False)
             best = y.logits[0, -1].topk(2)
             lead = min(lead, float(best.values[0] - best.values[1]))
             out.append(int(best.indices[0]))
