@@ -35,5 +35,8 @@ void Backend::state_space_scan(const Tensor&, const Tensor&, const Tensor&, cons
 void Backend::copy(const Tensor&, Tensor&) { lacks("copy"); }
 void Backend::resize_nearest(const Tensor&, Tensor&) { lacks("resize_nearest"); }
 void Backend::pool(const Tensor&, const PoolSpec&, Tensor&) { lacks("pool"); }
+void Backend::delta_rule(const DeltaRule&, Tensor&, Tensor&) { lacks("delta_rule"); }
+void Backend::add_weighted(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, Tensor&) { lacks("add_weighted"); }
+void Backend::gated_scan(const Tensor&, const Tensor&, bool, Tensor&, Tensor&) { lacks("gated_scan"); }
 
 }  // namespace hearth

@@ -144,6 +144,12 @@ class Backend {
   virtual void resize_nearest(const Tensor& x, Tensor& y);  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ in f32, as in torch
   virtual void pool(const Tensor& x, const PoolSpec& spec, Tensor& y);  // x [B, …, C] contiguous, one to three axes between
 
+  // --- delta rule (f32, contiguous; ops/delta_rule.h; the state is updated) ---------------------------------------
+  virtual void delta_rule(const DeltaRule& rule, Tensor& state, Tensor& y);  // state [H, Dk, Dv] → y [T, H, Dv]
+  // q, k [T, H, Dk], u [H, Dk], v, base [T, H, Dv] → y [T, H, Dv]
+  virtual void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y);
+  virtual void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y);  // [T, C], state [C] → y [T, C]
+
  protected:
   // Default body of an op: nothing in a dry run, otherwise an UnsupportedError that names backend and op.
   void lacks(std::string_view op) const;

@@ -145,4 +145,18 @@ struct PoolSpec {
   }
 };
 
+// A recurrence over a matrix S [Dk, Dv] of each head (Backend::delta_rule), token by token, where S₀ is S before the token:
+//   S = diag(exp(decay)) S₀ + k ⊗ v                    without beta, a and b
+//   S = diag(exp(decay)) S₀ + k ⊗ beta·(v − Rᵀk)       with beta; R = diag(exp(decay)) S₀
+//   S = diag(exp(decay)) S₀ + b ⊗ (S₀ᵀa) + k ⊗ v       with a and b
+//   y = Sᵀq, or S₀ᵀq if it reads before it writes
+struct DeltaRule {
+  Tensor q, k, v;             // [T, G, Dk], [T, G, Dk], [T, H, Dv]; head h has q and k of head h / (H / G)
+  Tensor decay;               // the logarithm, ≤ 0: [T, H], or one for each element of k [T, H, Dk]
+  Tensor beta = {};           // [T, H]
+  Tensor a = {}, b = {};      // [T, H, Dk]
+  bool reads_before = false;  // y
+  bool by_rate = false;       // the logarithm of the decay is −exp(decay): of any sign
+};
+
 }  // namespace hearth

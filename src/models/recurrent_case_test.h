@@ -51,8 +51,9 @@ inline void expect_finite(const char* source_file, const char* name, Backend& de
   const std::vector<int32_t> ids = repeated(c.ids, length);
   for (const DType hold : {DType::f32, DType::f16, DType::bf16}) {
     SCOPED_TRACE(std::string(name_of(hold)));
-    Weights w(std::make_shared<parts::ScaledSource>(c.fact("factor").get<float>()), device,
-              {.types = {.hold = hold}, .ignore = {"lm_head.weight"}});
+    const std::shared_ptr<TensorSource> source =
+        present ? present(c.shapes, c.config()) : std::make_shared<parts::ScaledSource>(c.fact("factor").get<float>());
+    Weights w(source, device, {.types = {.hold = hold}, .ignore = {"lm_head.weight"}});
     const parts::Decoder net(Scope(w), read(c.config()));
     parts::DecoderState state = net.trunk.start(length, DType::f32);
     while (state.length < length) {

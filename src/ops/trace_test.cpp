@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
+#include "ops/delta_rule.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
@@ -101,6 +102,13 @@ std::vector<Call> further_calls(Backend& device) {
          return ops::cached_attention(one, {.k = ck, .v = cv, .first = 4, .window = 3}, {});
        }},
       {"rms_norm '' [2, 5, 10] [2, 5, 10] 0\n", [=, scale = zeros({2, 10})] { return ops::rms_norm(x, {.scale = scale}); }},
+      {"delta_rule '' [4, 2, 3] [4, 2, 3] 360\n",  // 4 · 2 · 3 · 3, 5 each
+       [=, three = zeros({4, 2, 3}), decay = zeros({4, 2}), state = zeros({2, 3, 3})] {
+         return ops::delta_rule({.q = three, .k = three, .v = three, .decay = decay}, state);
+       }},
+      {"add_weighted '' [4, 2, 3] [4, 2, 3] 0\n",
+       [=, three = zeros({4, 2, 3}), u = zeros({2, 3})] { return ops::add_weighted(three, three, three, u, three); }},
+      {"gated_scan '' [4, 6] [4, 6] 0\n", [=, state = zeros({6})] { return ops::gated_scan(table, table, state, true); }},
       {"multiply '' [2, 5, 10] [2, 5, 10] 0\n", [=] { return ops::multiply(x, x); }},
       {"affine '' [2, 5, 10] [2, 5, 10] 0\n", [=] { return ops::affine(x, {}, {}); }},
       {"rope '' [2, 5, 6, 8] [2, 5, 6, 8] 0\n", [=, turns = zeros({1, 5, 1, 2, 3})] { return ops::rope(q, turns, RotaryPairs::halves); }},
@@ -173,6 +181,11 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
   const std::vector<int32_t> ids(6, 1);
   const std::pair<int64_t, std::function<Tensor()>> calls[] = {
       {20 + 20, [=] { return ops::activate(half, Activation::relu); }},
+      {4 * (3 * 24 + 8 + 18 + 24),
+       [=, three = Tensor::zeros(device, {4, 2, 3}), decay = Tensor::zeros(device, {4, 2}), state = Tensor::zeros(device, {2, 3, 3})] {
+         return ops::delta_rule({.q = three, .k = three, .v = three, .decay = decay}, state);
+       }},
+      {4 * (2 * 500 + 5 + 500), [=, state = Tensor::zeros(device, {5})] { return ops::gated_scan(table, table, state, true); }},
       {20 + 40, [=] { return ops::cast(half, DType::f32); }},
       {4 * 20,
        [=] {

@@ -9,6 +9,7 @@
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/gguf_vocabulary.h"
 #include "text/tokenizer/pre_tokenizers.h"
+#include "text/tokenizer/world_vocabulary.h"
 
 namespace hearth::api {
 namespace {
@@ -34,6 +35,24 @@ std::vector<Json> stages(const Json& json, const char* list) {
   if (!json.is_object()) return {};
   if (text_at(json, "type") != "Sequence") return {json};
   return json.at(list).get<std::vector<Json>>();
+}
+
+// The world vocabulary of RWKV. Id 0 begins and ends texts.
+void export_world(const fs::path& file, int64_t rows, GgufExport& to) {
+  std::vector<std::string> tokens = text::pipeline::read_world_vocabulary(read_file(file), file.string());
+  if (int64_t(tokens.size()) > rows)
+    fail<WeightError>("{}: has the id {}, but the embedding has {} rows", file.string(), tokens.size() - 1, rows);
+  tokens.resize(size_t(rows));
+  std::vector<int32_t> types;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    types.push_back(id == 0 ? control : tokens[id].empty() ? unused : normal);
+    tokens[id] = id == 0 ? "<s>" : tokens[id].empty() ? fmt::format("[PAD{}]", id) : text::pipeline::escaped_world_token(tokens[id]);
+  }
+  to.values.text("tokenizer.ggml.model", text::gguf_world);
+  to.values.texts("tokenizer.ggml.tokens", tokens);
+  to.values.i32s("tokenizer.ggml.token_type", types);
+  for (const char* name : {"bos", "eos"}) to.values.integer(fmt::format("tokenizer.ggml.{}_token_id", name), 0);
+  to.values.boolean("tokenizer.ggml.add_bos_token", false);
 }
 
 class TokenizerExport {
@@ -204,6 +223,10 @@ void write_template(const fs::path& folder, GgufExport& to) {
 void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to) {
   std::error_code error;
   if (!fs::exists(folder / "tokenizer.json", error)) {
+    if (const fs::path world = folder / text::pipeline::world_vocabulary_file; fs::exists(world, error)) {
+      export_world(world, rows, to);
+      return write_template(folder, to);
+    }
     if (!fs::exists(folder / "tokenizer.model", error)) {
       to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
       return;

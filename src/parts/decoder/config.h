@@ -60,7 +60,8 @@ struct DecoderConfig {
   int64_t positions = 2048;                 // that the model was trained for
   std::vector<RotaryConfig> rotaries = {};  // tables of angles; attention refers to one by its index
   std::vector<LayerConfig> layers = {};
-  NormConfig norm = {};  // after the last layer
+  std::optional<LayerNormConfig> first_norm = {};  // of the embeddings; a name in the checkpoint
+  NormConfig norm = {};                            // after the last layer
   HeadConfig head = {};
   double embedding_scale = 1;           // of the embeddings
   bool rounds_embedding_scale = false;  // to the dtype of the table, if that is a 16-bit float: a multiplication in the model's dtype

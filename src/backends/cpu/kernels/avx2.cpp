@@ -14,6 +14,7 @@
 
 #include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"
+#include "backends/cpu/kernels/delta_rule.inl"
 #include "backends/cpu/kernels/depthwise.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"

@@ -59,6 +59,10 @@ constexpr Kernels table_named(const char* name) {
           .state_space_scan = state_space_scan,
           .clamp = clamp,
 
+          .delta_rule = delta_rule,
+          .add_weighted = add_weighted,
+          .gated_scan = gated_scan,
+
           .fma_loop = fma_loop,
           .read_loop = read_loop};
 }
