@@ -131,6 +131,30 @@ struct Perplexity {
   double seconds = 0;
 };
 
+// An importance matrix: for every column of every matrix, the sum of squares of the activations that it multiplies, over a text; in
+// llama.cpp's file formats. quantize() weights errors with it (QuantizeRequest::imatrix). The text is split into chunks of `context`
+// tokens, which begin with a BOS token if the tokenizer's configuration says so; a shorter rest is left out.
+struct ImatrixRequest {
+  std::string text, dataset;                 // dataset: a name for the text, usually that of its file
+  std::filesystem::path output;              // written atomically, also while the run goes on, every ten chunks
+  std::string format = "gguf";               // or "dat", the older format
+  std::vector<std::filesystem::path> merge;  // files of either format whose sums are added
+  int64_t context = 512;                     // in tokens
+  std::optional<int64_t> chunks;             // at most
+  int64_t first_chunk = 0;                   // the chunks before it are left out
+  bool output_matrix = false;                // also of the matrix that computes the logits
+  OnProgress progress;                       // phase "calibrate", in chunks
+  const std::atomic<bool>* cancel = nullptr;
+};
+struct ImatrixReport {
+  int64_t entries = 0, chunks = 0;  // of the file, with those that were merged
+  int64_t tokens = 0;               // of this run
+  double seconds = 0;
+  std::vector<std::string> notes;  // one line each
+};
+// Adds files without running a model. UsageError for no files, IoError, WeightError.
+ImatrixReport merge_imatrices(const ImatrixRequest& request);
+
 class LanguageModel {
  public:
   // Opens a folder with config.json, safetensors and a tokenizer, or a GGUF file. IoError, WeightError or UnsupportedError if it cannot
@@ -168,6 +192,9 @@ class LanguageModel {
   void load_state(const std::filesystem::path& path);
   // UsageError for a text of fewer than two tokens, or an invalid context or stride.
   Perplexity perplexity(const PerplexityRequest& request);
+  // UsageError for a text of fewer tokens than a chunk; UnsupportedError for a family without names in GGUF files; WeightError for a file
+  // of another model among those to merge; IoError.
+  ImatrixReport write_imatrix(const ImatrixRequest& request);
   // The chat rendered by the chat template. An exception raised by the template becomes an Error with its message.
   std::string render(const ChatMessages& chat) const;
   // Token ids of a rendered chat; adds no tokens.

@@ -22,6 +22,9 @@ struct QuantizeRequest {
   std::string type = "q4_k";
   bool pure = false;  // quantize all matrices to `type`, also the output matrix (or tied embedding), which otherwise is at least q6_k
   std::vector<std::string> rules;  // "PATTERN=TYPE": another type for names in the file; '*' matches anything, the first match decides
+  // An importance matrix of the language model (hearth/language.h, in either format): types that search for their scales weight the error
+  // of each column with it. A note lists the matrices that it lacks.
+  std::filesystem::path imatrix;
   // Of an image model: the network to write under its original names, "transformer", "text_encoder_2"; "": the denoiser, or the only
   // network of a file; "all": all networks, with the prefixes of a single file.
   std::string component;

@@ -19,8 +19,8 @@ struct Command {
   std::string_view section = "";  // of `hearth --help`: "Images"; empty: not listed
 };
 
-extern const Command generate, rerun, samplers, complete, chat, perplexity, tokenize, detokenize, pull, inspect, convert, quantize, list,
-    bench, completion, man;
+extern const Command generate, rerun, samplers, complete, chat, perplexity, tokenize, detokenize, pull, inspect, convert, quantize,
+    calibrate, list, bench, completion, man;
 
 // In the order of the help.
 std::span<const Command* const> all_commands();

@@ -11,7 +11,7 @@ namespace {
 
 void run_quantize(std::span<const std::string> arguments) {
   QuantizeRequest request;
-  std::string model, output;
+  std::string model, output, imatrix;
   bool json = false;
   Flags flags(
       "quantize", "Quantize a language model, or a network of an image model, into a GGUF file.",
@@ -30,6 +30,10 @@ void run_quantize(std::span<const std::string> arguments) {
                          "iq4_nl", "iq4_xs", "mxfp4", "f16", "bf16", "f32"}})
       .also("--dtype");
   flags.toggle("--pure", "Quantize the output matrix to the same type, and no matrix to a larger one", request.pure);
+  flags.text(
+      "--imatrix", "FILE",
+      "Importance matrix of a language model, from hearth calibrate or llama.cpp: q2_k … q6_k, iq4_nl and iq4_xs become more accurate",
+      imatrix, "none");
   flags.list("--rule", "PATTERN=TYPE",
              "Another type for tensors by their name in the GGUF file, '*' matches anything; the first rule that matches decides",
              request.rules, "none");
@@ -47,6 +51,7 @@ void run_quantize(std::span<const std::string> arguments) {
   if (output.empty()) fail<UsageError>("quantize: --output is missing, expected --output FILE");
   request.model = model;
   request.output = output;
+  request.imatrix = imatrix;
   ProgressLine line;
   request.progress = [&line](const Progress& p) { line.update(p); };
   request.cancel = &canceled;

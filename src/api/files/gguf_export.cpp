@@ -72,8 +72,7 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
   for (const auto& [published, info] : tensors) {
     if (const auto slice = stack_of(published, architecture.stacks)) {
       const auto [stack, added] = stacks.emplace(slice->stack, to.tensors.size());
-      if (added)
-        to.tensors.push_back({.name = slice->stack, .source = source, .dtype = info.dtype, .shape = info.shape});
+      if (added) to.tensors.push_back({.name = slice->stack, .source = source, .dtype = info.dtype, .shape = info.shape});
       std::vector<std::string>& names = to.tensors[stack->second].stored;
       names.resize(std::max(names.size(), size_t(slice->index) + 1));
       names[size_t(slice->index)] = published;
@@ -131,8 +130,8 @@ GgufExport export_gguf(const std::shared_ptr<GgufFile>& file) {
   const GgufMetadata& metadata = file->metadata();
   GgufExport to{.architecture = metadata.text("general.architecture", ""), .values = {}, .tensors = {}, .notes = {}};
   for (const auto& [key, value] : metadata.values()) {
-    const bool of_the_file =
-        key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" || key == "general.quantization_version";
+    const bool of_the_file = key.starts_with("split.") || key.starts_with("quantize.imatrix.") || key == "general.alignment" ||
+                             key == "general.file_type" || key == "general.quantization_version";
     if (!of_the_file) to.values.copy(key, value);
   }
   std::vector<std::string> encoded;

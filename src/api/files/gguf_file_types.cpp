@@ -32,6 +32,10 @@ constexpr std::array<FileType, 19> types{{{"f32", D::f32, 0, D::f32, D::f32},
                                           {"iq4_xs", D::iq4_xs, 30, D::iq4_nl, D::iq4_xs},
                                           {"mxfp4", D::mxfp4, 38, D::f16, D::mxfp4}}};
 
+// Types that hearth only reads, and general.file_type of files that keep them.
+constexpr std::pair<DType, int32_t> only_read[] = {{D::iq2_xxs, 19}, {D::iq2_xs, 20}, {D::iq3_xxs, 23}, {D::iq1_s, 24},
+                                                   {D::iq3_s, 26},   {D::iq2_s, 28},  {D::iq1_m, 31}};
+
 const FileType& type_of(DType dtype) { return *std::ranges::find(types, dtype, &FileType::dtype); }
 
 double bits_of(DType dtype) { return 8.0 * double(block_of(dtype).bytes) / double(block_of(dtype).values); }
@@ -56,6 +60,8 @@ const FileType& file_type_named(const std::string& name) {
   if (found != types.end()) return *found;
   std::string names;
   for (const FileType& t : types) names += fmt::format("{}{}", names.empty() ? "" : ", ", t.name);
+  if (std::ranges::any_of(only_read, [&](const auto& type) { return name_of(type.first) == name; }))
+    fail<UsageError>("quantize: '{}' can be read but not written, expected one of {}", name, names);
   fail<UsageError>("quantize: unknown type '{}', expected one of {}", name, names);
 }
 
@@ -97,7 +103,9 @@ int32_t file_type_number(const FileType* type, std::span<const GgufTensor> tenso
   std::map<DType, int64_t> values;
   for (const GgufTensor& t : tensors) values[t.dtype] += t.shape.numel();
   const auto most = std::ranges::max_element(values, {}, &std::pair<const DType, int64_t>::second);
-  return most == values.end() ? 0 : type_of(most->first).number;
+  if (most == values.end()) return 0;
+  const auto* kept = std::ranges::find(only_read, most->first, &std::pair<DType, int32_t>::first);
+  return kept == std::end(only_read) ? type_of(most->first).number : kept->second;
 }
 
 }  // namespace hearth::api

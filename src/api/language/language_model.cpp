@@ -71,6 +71,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
   const Config stated = family.spell_out(checkpoint.config());
   for (const std::string& key : stated.keys()) impl->config[key] = stated.dump(key);
   impl->tensors = checkpoint.tensors();
+  impl->gguf_places = [own = &family, tensors = impl->tensors] { return gguf_places_of(tensors->list(), own->gguf); };
   for (const auto& [tensor, info] : impl->tensors->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
@@ -108,6 +109,11 @@ Completion LanguageModel::complete(const CompletionRequest& request) {
 Perplexity LanguageModel::perplexity(const PerplexityRequest& request) {
   const OptionalCancel cancel(request.cancel);
   return api::perplexity(*impl_, request);
+}
+
+ImatrixReport LanguageModel::write_imatrix(const ImatrixRequest& request) {
+  const OptionalCancel cancel(request.cancel);
+  return api::write_imatrix(*impl_, request);
 }
 
 void LanguageModel::save_state(const std::filesystem::path& path) const { api::write_state(path, *impl_); }

@@ -7,6 +7,7 @@
 #include "hearth/language.h"
 #include "models/language_model.h"
 #include "sampling/tokens/generation_defaults.h"
+#include "weights/gguf/gguf_language.h"
 #include "weights/weights.h"
 
 namespace hearth::api {
@@ -23,6 +24,9 @@ struct LanguageState : Wording {
   std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text
   std::shared_ptr<TensorSource> tensors;      // of the checkpoint
 
+  // Where the matrices of the network are in its GGUF files; an empty map if there are none.
+  std::function<std::map<std::string, GgufPlace>()> gguf_places;
+
   // A text from a file, which the next run continues.
   std::optional<SavedText> saved;
   // The KV cache of the last run. The next run reuses it up to the first token that differs.
@@ -33,5 +37,6 @@ struct LanguageState : Wording {
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request);
 Completion complete(LanguageState& state, const CompletionRequest& request);
 Perplexity perplexity(LanguageState& state, const PerplexityRequest& request);
+ImatrixReport write_imatrix(LanguageState& state, const ImatrixRequest& request);
 
 }  // namespace hearth::api

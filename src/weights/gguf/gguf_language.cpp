@@ -189,4 +189,26 @@ std::vector<std::string> gguf_divisor_names(const GgufArchitecture& architecture
   return names;
 }
 
+std::map<std::string, GgufPlace> gguf_places_of(const std::map<std::string, TensorInfo>& tensors, const GgufArchitecture& architecture) {
+  std::map<std::string, GgufPlace> places;
+  std::map<std::string, int64_t> slices;
+  for (const auto& [official, info] : tensors) {
+    if (info.shape.rank() < 2) continue;
+    const int64_t rows = info.shape[0];
+    if (const auto slice = stack_of(official, architecture.stacks)) {
+      places[official] = {.name = slice->stack, .slice = slice->index, .rows = rows};
+      slices[slice->stack] = std::max(slices[slice->stack], slice->index + 1);
+      continue;
+    }
+    for (const Alias& alias : architecture.names)
+      if (const auto name = rewrite(official, alias.official, alias.stored)) {
+        places[official] = {.name = *name, .rows = rows};
+        break;
+      }
+  }
+  for (auto& [official, place] : places)
+    if (const auto found = slices.find(place.name); found != slices.end()) place.slices = found->second;
+  return places;
+}
+
 }  // namespace hearth

@@ -22,4 +22,13 @@ std::map<std::string, std::vector<float>> gguf_divisors(const Config& config, co
 // The names of these vectors.
 std::vector<std::string> gguf_divisor_names(const GgufArchitecture& architecture);
 
+// Where a tensor with an official name is in a GGUF file.
+struct GgufPlace {
+  std::string name;
+  int64_t slice = 0, slices = 1;  // of a tensor of many matrices, such as the experts of a layer
+  int64_t rows = 0;               // of the matrix
+};
+// By official name; tensors without a name in GGUF files are left out.
+std::map<std::string, GgufPlace> gguf_places_of(const std::map<std::string, TensorInfo>& tensors, const GgufArchitecture& architecture);
+
 }  // namespace hearth
