@@ -13,7 +13,7 @@ constexpr LanguageGeometry geometries[] = {
 Entry entry() {
   return {
       .name = "llama",
-      .summary = "LLaMA 1, 2 and 3 to 3.3 and models of the same architecture: text to text, grouped queries, rotary positions, SwiGLU",
+      .summary = "LLaMA 1 to 3.3 and models of the same architecture: text to text, grouped queries, rotary positions, SwiGLU",
       .task = decoder_family<read_config>({
           .model_types = {"llama"},
           .class_name = "LlamaForCausalLM",

@@ -7,7 +7,7 @@ Entry entry() {
   using Kind = GgufKey::Kind;
   return {
       .name = "phimoe",
-      .summary = "Phi 3.5 MoE: text to text, two experts of 16 for each token, layer norms, positions stretched by two lists of factors",
+      .summary = "Phi 3.5 MoE: text to text, two experts of 16 for each token, layer norms, two lists of rotary factors",
       .task = decoder_family<read_config>({
           .model_types = {"phimoe"},
           .class_name = "PhimoeForCausalLM",
