@@ -10,10 +10,11 @@ std::shared_ptr<TensorSource> present(const nlohmann::json& shapes, const Config
   return groups_apart(std::make_shared<ListedSource>(shapes, "nothing", 1.0f), config);
 }
 
-BACKEND_TEST(Internlm2, matches_reference_grouped) { expect_case(__FILE__, "grouped", device, read_config, 5e-6, present); }
-BACKEND_TEST(Internlm2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, present); }
+// Observed errors: at most 4.7e-7.
+BACKEND_TEST(Internlm2, matches_reference_grouped) { expect_case(__FILE__, "grouped", device, read_config, 4.5e-6, present); }
+BACKEND_TEST(Internlm2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 4.5e-6, present); }
 BACKEND_TEST(Internlm2, each_config_key_has_the_effect_of_the_reference) {
-  expect_keys(__FILE__, device, read_config, 5e-6, "perturbed", present);
+  expect_keys(__FILE__, device, read_config, 4.5e-6, "perturbed", present);
 }
 BACKEND_TEST(Internlm2, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "grouped", device, read_config, present); }
 

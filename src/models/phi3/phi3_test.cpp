@@ -5,6 +5,7 @@
 namespace hearth::models::phi3 {
 namespace {
 
+// Observed errors: at most 8.8e-7.
 BACKEND_TEST(Phi3, matches_reference_windowed) { expect_case(__FILE__, "windowed", device, read_config, 5e-6); }
 BACKEND_TEST(Phi3, matches_reference_short) { expect_case(__FILE__, "short", device, read_config, 5e-6); }
 BACKEND_TEST(Phi3, matches_reference_stretched) { expect_case(__FILE__, "stretched", device, read_config, 5e-6); }
