@@ -28,8 +28,14 @@ bool has(const std::vector<int64_t>& list, int64_t i) { return std::ranges::find
 parts::DecoderConfig read_config(const Config& c) {
   using namespace parts;
   c.only("model_type", {"jamba"});
-  const DecoderKeys keys = DecoderKeys::read(
-      c, {.vocabulary = 65536, .width = 4096, .mlp_width = 14336, .layers = 32, .heads = 32, .groups = 8, .positions = 262144});
+  const DecoderKeys keys = DecoderKeys::read(c, {.vocabulary = 65536,
+                                                 .width = 4096,
+                                                 .mlp_width = 14336,
+                                                 .layers = 32,
+                                                 .heads = 32,
+                                                 .groups = 8,
+                                                 .positions = 262144,
+                                                 .rotates = false});
   AttentionConfig attention = keys.attention();
   attention.rotary = AttentionConfig::no_positions;
 

@@ -21,7 +21,7 @@ TEST(Mamba2Config, contradictions_are_named) {
   parts::expect_error<WeightError>([&] { read_config(config(R"({"num_heads": 6, "n_groups": 4})")); },
                                    {"'n_groups' = 4 does not divide 'num_heads' = 6"});
   parts::expect_error<WeightError>([&] { read_config(config(R"({"time_step_limit": [0.5, 0.1]})")); },
-                                   {"'time_step_limit' = [0.5, 0.1], expected two numbers in ascending order"});
+                                   {"'time_step_limit' = [0.5,0.1], expected two numbers in ascending order"});
 }
 
 }  // namespace

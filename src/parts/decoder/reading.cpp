@@ -179,7 +179,9 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
                                                                                 : int64_t(double(k.head) * k.partial);
   if (rotated > k.head) fail<WeightError>("{}: 'rotary_dimension' = {}, expected at most the head size of {}", c.where(), rotated, k.head);
   if (!k.names.partial.empty()) c.no_effect({k.names.partial}), c.means("rotary_dimension", std::to_string(rotated));
-  k.rotary = RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
+  if (k.rotates)
+    k.rotary =
+        RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
   return k;
 }
 

@@ -29,6 +29,7 @@ struct DecoderKeys {
   double partial = 1;                        // partial_rotary_factor: part of each head that is rotated; only if the family has the key
   RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters; other keys of RotaryConfig::from
   std::string rotary_layers = {};            // RotaryConfig::Defaults::layers
+  bool rotates = true;                       // false: the family has no rotary positions, and `rotary` is not read
   struct Names {                             // of keys that have another name in some families
     std::string activation = "hidden_act", eps = "rms_norm_eps", head = "head_dim", partial;
   } names = {};
