@@ -40,7 +40,9 @@ std::string gguf_name(const std::string& published, const GgufArchitecture& arch
 bool is_matrix(const ExportedTensor& t) {
   if (t.shape.rank() < 2 || !t.name.ends_with(".weight")) return false;
   for (const char* exact :
-       {"_norm.", "ffn_gate_inp.", "ssm_conv1d.", "time_mix_", "channel_mix_", "position_embd.", "token_types.", "rope_"})
+       {"_norm.",       "ffn_gate_inp.", "ssm_conv1d.",  "time_mix_first.",   "time_mix_lerp_", "time_mix_decay", "time_mix_w0.",
+        "time_mix_w1.", "time_mix_w2.",  "time_mix_a0.", "time_mix_a1.",      "time_mix_a2.",   "time_mix_v0.",   "time_mix_v1.",
+        "time_mix_v2.", "time_mix_g1.",  "time_mix_g2.", "channel_mix_lerp_", "position_embd.", "token_types.",   "rope_"})
     if (t.name.find(exact) != t.name.npos) return false;
   return true;
 }

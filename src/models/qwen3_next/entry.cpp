@@ -40,7 +40,7 @@ Entry entry() {
           .tokenizer_class = "Qwen2Tokenizer",
           .gguf =
               {.name = "qwen3next",
-               .keys = {gguf_attention_bias,
+               .keys = {{.config = "attention_bias", .kind = Kind::present, .tensor = "blk.3.attn_q.bias"},
                         gguf_rotary_dimension,
                         {.key = "expert_count", .config = "num_experts"},
                         {.key = "expert_used_count", .config = "num_experts_per_tok"},
