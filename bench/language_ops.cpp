@@ -1,8 +1,10 @@
 // Products with weights in place, as in language models, and their fraction of the machine's peak rates:
 //   hearth_language_ops [--path avx2|avx512…] [--threads N] [--rows 1,512] [--types f16,q4_k] [--sizes 2048x2048,2048x8192] [--caches 4096]
-//   [--rounds N] [--factors f32|i16|bf16, of types that can have them]
+//   [--rounds N] [--factors f32|i16|bf16, of types that can have them] [--scans 5120x16,80x64x128]
+// A scan is channels × states, or heads × head size × states; GB/s are those of its state.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <map>
@@ -16,6 +18,7 @@
 #include "core/threads.h"
 #include "ops/attention.h"
 #include "ops/matmul.h"
+#include "ops/recurrence.h"
 
 namespace hearth {
 namespace {
@@ -86,6 +89,27 @@ void run(std::map<std::string, std::string> options) {
       }
     }
   }
+  for (const std::string& size : list_of(options["--scans"])) {
+    int64_t N = 0, D = 0, S = 0;
+    const bool heads = std::sscanf(size.c_str(), "%ldx%ldx%ld", &N, &D, &S) == 3;
+    if (!heads) S = D, D = 1;
+    const int64_t C = N * D;
+    const Tensor state = Tensor::zeros(device, heads ? Shape{N, S, D} : Shape{S, C}), rates = Tensor::filled(device, {S, C}, -1),
+                 own = Tensor::filled(device, {N}, -1), taps = Tensor::filled(device, {4, C}, 0.25f), tail = Tensor::zeros(device, {3, C});
+    for (const std::string& rows : list_of(options["--rows"])) {
+      const int64_t T = std::atol(rows.c_str());
+      const Tensor x = Tensor::filled(device, {T, C}, 0.5f), b = Tensor::filled(device, {T, S}, 0.5f),
+                   dt = Tensor::filled(device, {T, N}, 0.1f);
+      again();
+      const double scan = best_seconds(device, rounds * 4, [&] {
+        heads ? ops::state_space_scan(x, dt, b, b, {.a = own}, state) : ops::selective_scan(x, x, rates, b, b, {}, state);
+      });
+      const double conv = best_seconds(device, rounds * 4, [&] { ops::causal_conv(x, taps, {}, tail, Activation::silu); });
+      fmt::print("{:8} scan {:11} T {:4}  {:8.3f} ms  {:6.1f} GB/s of {:.1f}   {:7.2f} states/ns;  its convolution {:8.3f} ms\n",
+                 device.features(), size, T, scan * 1e3, 2e-9 * double(state.bytes()) / scan, top.read_gbs, 1e-9 * double(T * C * S) / scan,
+                 conv * 1e3);
+    }
+  }
   for (const std::string& size : list_of(options["--sizes"])) {
     const int64_t K = std::atol(size.c_str()), N = std::atol(size.c_str() + size.find('x') + 1);
     for (const std::string& type : list_of(options["--types"])) {
@@ -124,6 +148,7 @@ int main(int count, char** words) {
                                              {"--types", "f32,f16,bf16,q8_0,q4_0,q4_k,q6_k"},
                                              {"--sizes", "2048x2048,2048x8192,8192x2048"},
                                              {"--caches", "600,4096"},
+                                             {"--scans", "5120x16,80x64x128"},
                                              {"--rounds", "5"},
                                              {"--factors", "i16"}};
   for (int i = 1; i + 1 < count; i += 2) options[words[i]] = words[i + 1];

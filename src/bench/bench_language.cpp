@@ -69,7 +69,7 @@ class GeneratedFile {
     const std::vector<GgufTensor> tensors = choose_types(model, {.type = &file_type_named(std::string(name_of(type)))});
     write_gguf(path_, model.values, tensors, [&](size_t i, const WriteBytes& sink) {
       if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
-      write_generated_values(tensors[i], sink);
+      write_generated_values(tensors[i], sink, model.tensors[i].negative_exp);
     });
   }
 

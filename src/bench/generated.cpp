@@ -1,6 +1,7 @@
 #include "bench/generated.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "api/files/gguf_file_types.h"
@@ -25,12 +26,12 @@ DType weight_type_named(const std::string& name) {
   return *type;
 }
 
-void write_generated_values(const GgufTensor& t, const WriteBytes& write) {
+void write_generated_values(const GgufTensor& t, const WriteBytes& write, bool negative_exp) {
   constexpr int64_t period = 1 << 16;
   const int64_t count = t.shape.numel();
   std::vector<float> values(static_cast<size_t>(period));
   fill_seeded(t.name, {period / 64, 64}, 0, period, values.data());
-  for (float& v : values) v *= 0.1f;
+  for (float& v : values) v = negative_exp ? -std::exp(0.1f * v) : 0.1f * v;
   std::vector<std::byte> bytes(bytes_of(t.dtype, period));
   if (is_blocked(t.dtype)) encode_blocks(t.dtype, values.data(), period, bytes.data());
   else if (t.dtype == DType::f32) std::memcpy(bytes.data(), values.data(), bytes.size());

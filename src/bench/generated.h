@@ -14,8 +14,8 @@ namespace hearth::api {
 // f32, f16, bf16 or a block type. UsageError.
 DType weight_type_named(const std::string& name);
 
-// All values of a tensor of a GGUF file.
-void write_generated_values(const GgufTensor& t, const WriteBytes& write);
+// All values of a tensor of a GGUF file; negative_exp: −exp of them.
+void write_generated_values(const GgufTensor& t, const WriteBytes& write, bool negative_exp = false);
 
 // Writes a GGUF file NAME.gguf into `folder` for each of these components, under official names, with the types that `hearth quantize`
 // gives a component if `type` is requested. Returns the files by component.

@@ -25,8 +25,18 @@ void Backend::embedding(const Tensor&, const Tensor&, Tensor&) { lacks("embeddin
 void Backend::top_k(const Tensor&, Tensor&, Tensor&) { lacks("top_k"); }
 void Backend::gather(const Tensor&, const Tensor&, Tensor&) { lacks("gather"); }
 void Backend::scatter_add(const Tensor&, const Tensor&, const Tensor&, Tensor&) { lacks("scatter_add"); }
+void Backend::causal_conv(const Tensor&, const Tensor&, const Tensor&, Activation, Tensor&, Tensor&) { lacks("causal_conv"); }
+void Backend::selective_scan(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, Tensor&, Tensor&) {
+  lacks("selective_scan");
+}
+void Backend::state_space_scan(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const StateSpaceSpec&, Tensor&, Tensor&) {
+  lacks("state_space_scan");
+}
 void Backend::copy(const Tensor&, Tensor&) { lacks("copy"); }
 void Backend::resize_nearest(const Tensor&, Tensor&) { lacks("resize_nearest"); }
 void Backend::pool(const Tensor&, const PoolSpec&, Tensor&) { lacks("pool"); }
+void Backend::delta_rule(const DeltaRule&, Tensor&, Tensor&) { lacks("delta_rule"); }
+void Backend::add_weighted(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, Tensor&) { lacks("add_weighted"); }
+void Backend::gated_scan(const Tensor&, const Tensor&, bool, Tensor&, Tensor&) { lacks("gated_scan"); }
 
 }  // namespace hearth

@@ -124,12 +124,31 @@ class Backend {
   // y [R, C] f32 += factors[m] · x [M, C] at row rows[m], in the order of m; factors f32 [M] or undefined (1).
   virtual void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y);
 
+  // --- recurrences (f32; inputs have a dense last axis, all else is contiguous; state and tail are updated) ---------
+  // x [T, C], taps [K, C], bias [C] or undefined, tail [K − 1, C]: the rows in front of x → y [T, C], tail: the last K − 1 rows of both.
+  // y[t] = act(bias + Σₖ taps[k] · row t + k of tail and x)
+  virtual void causal_conv(const Tensor& x, const Tensor& taps, const Tensor& bias, Activation act, Tensor& tail, Tensor& y);
+  // x, dt [T, C], a [S, C], b, c [T, S], d [C] or undefined, state [S, C] → y [T, C], token by token:
+  //   state[s] = exp(dt[t] · a[s]) · state[s] + dt[t] · x[t] · b[t, s],  y[t] = Σₛ c[t, s] · state[s] + d · x[t]
+  virtual void selective_scan(const Tensor& x, const Tensor& dt, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d,
+                              Tensor& state, Tensor& y);
+  // x [T, N·D], dt [T, N], b, c [T, G·S], state [N, S, D] → y [T, N·D], for each head n of group g = n / (N / G), token by token:
+  //   state[n, s] = exp(Δ · a[n]) · state[n, s] + Δ · x[t, n] · b[t, g, s],  y[t, n] = Σₛ c[t, g, s] · state[n, s] + d[n] · x[t, n]
+  virtual void state_space_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tensor& c, const StateSpaceSpec& spec,
+                                Tensor& state, Tensor& y);
+
   // --- shape ------------------------------------------------------------------------------------------------------
   // Equal shapes, any strides and float dtypes on both sides. If y is q8_0, both are contiguous, and each block is rounded as in
   // core/quantized/blocks.h. If both have the same dtype that is not a float, both are contiguous, and the bytes are copied.
   virtual void copy(const Tensor& x, Tensor& y);
   virtual void resize_nearest(const Tensor& x, Tensor& y);  // [B, H, W, C] → [B, H', W', C]: row ⌊h·H/H'⌋ in f32, as in torch
   virtual void pool(const Tensor& x, const PoolSpec& spec, Tensor& y);  // x [B, …, C] contiguous, one to three axes between
+
+  // --- delta rule (f32, contiguous; ops/delta_rule.h; the state is updated) ---------------------------------------
+  virtual void delta_rule(const DeltaRule& rule, Tensor& state, Tensor& y);  // state [H, Dk, Dv] → y [T, H, Dv]
+  // q, k [T, H, Dk], u [H, Dk], v, base [T, H, Dv] → y [T, H, Dv]
+  virtual void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y);
+  virtual void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y);  // [T, C], state [C] → y [T, C]
 
  protected:
   // Default body of an op: nothing in a dry run, otherwise an UnsupportedError that names backend and op.

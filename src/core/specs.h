@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "core/weight.h"
@@ -120,6 +121,14 @@ struct KeyValues {
   int64_t window = 0;  // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
 };
 
+// The recurrence of a state-space model whose heads decay as a whole (Backend::state_space_scan): the step of head n at token t is
+// Δ = clamp(softplus(dt[t, n] + bias[n]), least, most), and its decay exp(Δ · a[n]).
+struct StateSpaceSpec {
+  Tensor a, d = {}, bias = {};  // [N] f32; a is negative; d and bias may be undefined
+  int64_t groups = 1;           // G: the heads of a group share b and c
+  float least = 0, most = std::numeric_limits<float>::infinity();
+};
+
 // Pooling over one to three axes, as in ConvSpec. An average counts positions beyond an edge as zeros (torch's default); a maximum
 // ignores them.
 struct PoolSpec {
@@ -134,6 +143,20 @@ struct PoolSpec {
     const Axis* const all[] = {&frames, &rows, &columns};
     return *all[3 - count + i];
   }
+};
+
+// A recurrence over a matrix S [Dk, Dv] of each head (Backend::delta_rule), token by token, where S₀ is S before the token:
+//   S = diag(exp(decay)) S₀ + k ⊗ v                    without beta, a and b
+//   S = diag(exp(decay)) S₀ + k ⊗ beta·(v − Rᵀk)       with beta; R = diag(exp(decay)) S₀
+//   S = diag(exp(decay)) S₀ + b ⊗ (S₀ᵀa) + k ⊗ v       with a and b
+//   y = Sᵀq, or S₀ᵀq if it reads before it writes
+struct DeltaRule {
+  Tensor q, k, v;             // [T, G, Dk], [T, G, Dk], [T, H, Dv]; head h has q and k of head h / (H / G)
+  Tensor decay;               // the logarithm, ≤ 0: [T, H], or one for each element of k [T, H, Dk]
+  Tensor beta = {};           // [T, H]
+  Tensor a = {}, b = {};      // [T, H, Dk]
+  bool reads_before = false;  // y
+  bool by_rate = false;       // the logarithm of the decay is −exp(decay): of any sign
 };
 
 }  // namespace hearth

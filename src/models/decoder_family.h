@@ -28,6 +28,16 @@ inline constexpr GgufKey gguf_logit_cap{
 
 // Of a family with partial_rotary_factor.
 inline constexpr GgufKey gguf_rotary_dimension{.key = "rope.dimension_count", .config = "rotary_dimension"};
+// Of a family without attention, in place of the rows for it.
+inline constexpr GgufKey gguf_without_attention[] = {
+    {.key = "feed_forward_length", .kind = GgufKey::Kind::nothing},     {.key = "attention.head_count", .kind = GgufKey::Kind::nothing},
+    {.key = "attention.head_count_kv", .kind = GgufKey::Kind::nothing}, {.key = "attention.key_length", .kind = GgufKey::Kind::nothing},
+    {.key = "attention.value_length", .kind = GgufKey::Kind::nothing},  {.key = "rope.dimension_count", .kind = GgufKey::Kind::nothing},
+    {.key = "rope.freq_base", .kind = GgufKey::Kind::nothing},          {.config = "rope_scaling", .kind = GgufKey::Kind::nothing},
+    {.config = "rope_divisors", .kind = GgufKey::Kind::nothing},
+};
+inline void check_nothing(const GgufKeys&) {}
+
 // Of a family with longrope, in place of the rows for other rope scaling.
 inline constexpr GgufKey gguf_longrope[] = {
     {.key = "rope.scaling.original_context_length", .config = "original_max_position_embeddings", .optional = true},

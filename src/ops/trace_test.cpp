@@ -5,10 +5,12 @@
 #include "core/memory.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
+#include "ops/delta_rule.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/pool.h"
+#include "ops/recurrence.h"
 #include "ops/rope.h"
 #include "ops/select.h"
 #include "ops/shape_ops.h"
@@ -100,6 +102,13 @@ std::vector<Call> further_calls(Backend& device) {
          return ops::cached_attention(one, {.k = ck, .v = cv, .first = 4, .window = 3}, {});
        }},
       {"rms_norm '' [2, 5, 10] [2, 5, 10] 0\n", [=, scale = zeros({2, 10})] { return ops::rms_norm(x, {.scale = scale}); }},
+      {"delta_rule '' [4, 2, 3] [4, 2, 3] 360\n",  // 4 · 2 · 3 · 3, 5 each
+       [=, three = zeros({4, 2, 3}), decay = zeros({4, 2}), state = zeros({2, 3, 3})] {
+         return ops::delta_rule({.q = three, .k = three, .v = three, .decay = decay}, state);
+       }},
+      {"add_weighted '' [4, 2, 3] [4, 2, 3] 0\n",
+       [=, three = zeros({4, 2, 3}), u = zeros({2, 3})] { return ops::add_weighted(three, three, three, u, three); }},
+      {"gated_scan '' [4, 6] [4, 6] 0\n", [=, state = zeros({6})] { return ops::gated_scan(table, table, state, true); }},
       {"multiply '' [2, 5, 10] [2, 5, 10] 0\n", [=] { return ops::multiply(x, x); }},
       {"affine '' [2, 5, 10] [2, 5, 10] 0\n", [=] { return ops::affine(x, {}, {}); }},
       {"rope '' [2, 5, 6, 8] [2, 5, 6, 8] 0\n", [=, turns = zeros({1, 5, 1, 2, 3})] { return ops::rope(q, turns, RotaryPairs::halves); }},
@@ -107,6 +116,14 @@ std::vector<Call> further_calls(Backend& device) {
       {"top_k '' [2, 5, 10] [2, 5, 3] 0\n", [=] { return ops::top_k(x, 3).values; }},
       {"gather '' [4, 6] [3, 6] 0\n", [=] { return ops::gather(table, rows); }},
       {"scatter_add '' [3, 6] [4, 6] 0\n", [=] { return ops::scatter_add(table, few, rows); }},
+      {"causal_conv '' [4, 6] [4, 6] 144\n",  // 24 · 3
+       [=, taps = zeros({3, 6}), tail = zeros({2, 6})] { return ops::causal_conv(table, taps, {}, tail); }},
+      {"selective_scan '' [4, 6] [4, 6] 720\n",  // 24 · 5 · 3
+       [=, a = zeros({5, 6}), b = zeros({4, 5})] { return ops::selective_scan(table, table, a, b, b, {}, a); }},
+      {"state_space_scan '' [4, 6] [4, 6] 720\n",
+       [=, a = zeros({3}), dt = zeros({4, 3}), b = zeros({4, 5}), state = zeros({3, 5, 2})] {
+         return ops::state_space_scan(table, dt, b, b, {.a = a}, state);
+       }},
   };
   all.push_back({"conv1d 'w' [2, 5, 3] [2, 3, 4] 432\n", conv({2, 5, 3}, {4, 3, 3}, WeightKind::conv, 1)});  // 24 · 9
   all.push_back(
@@ -160,9 +177,15 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
                k = Tensor::zeros(device, {1, 3, 2, 8}), table = Tensor::zeros(device, {100, 5}), bias = Tensor::zeros(device, {1, 2, 4, 3}),
                ring = Tensor::zeros(device, {6, 1, 8}), thin = Tensor::zeros(device, {3, 5}, DType::f16),
                rows = Tensor::from(device, {3}, std::vector<int32_t>{0, 1, 1});
+  const auto zeros = [&](const Shape& shape) { return Tensor::zeros(device, shape); };
   const std::vector<int32_t> ids(6, 1);
   const std::pair<int64_t, std::function<Tensor()>> calls[] = {
       {20 + 20, [=] { return ops::activate(half, Activation::relu); }},
+      {4 * (3 * 24 + 8 + 18 + 24),
+       [=, three = Tensor::zeros(device, {4, 2, 3}), decay = Tensor::zeros(device, {4, 2}), state = Tensor::zeros(device, {2, 3, 3})] {
+         return ops::delta_rule({.q = three, .k = three, .v = three, .decay = decay}, state);
+       }},
+      {4 * (2 * 500 + 5 + 500), [=, state = Tensor::zeros(device, {5})] { return ops::gated_scan(table, table, state, true); }},
       {20 + 40, [=] { return ops::cast(half, DType::f32); }},
       {4 * 20,
        [=] {
@@ -183,6 +206,8 @@ BACKEND_TEST(Trace, bytes_are_those_of_all_inputs_and_the_output) {
       {4 * (500 + 200 + 200), [=] { return ops::top_k(table, 2).values; }},  // values and columns
       {4 * (15 + 15), [=] { return ops::gather(table, rows); }},
       {4 * (500 + 500) + 30, [=] { return ops::scatter_add(table, thin, rows); }},
+      {4 * (500 + 500 + 15 + 10), [=, taps = zeros({3, 5}), tail = zeros({2, 5})] { return ops::causal_conv(table, taps, {}, tail); }},
+      {4 * (3 * 500 + 400 + 20), [=, a = zeros({2, 5}), b = zeros({100, 2})] { return ops::selective_scan(table, table, a, b, b, {}, a); }},
   };
   for (const auto& [bytes, op] : calls)
     test::supported(device, [&] {

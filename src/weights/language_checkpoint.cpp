@@ -25,7 +25,7 @@ LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file, std::span
   c.model_type_ = c.config_.text("model_type");
   c.class_name_ = c.config_.texts("architectures")[0];
   for (const fs::path& part : c.gguf_->paths()) c.files_.push_back(part.filename().string());
-  c.tensors_ = aliased(unstacked(c.gguf_, architecture.stacks), architecture.names);
+  c.tensors_ = with_official_shapes(aliased(unstacked(c.gguf_, architecture.stacks), architecture.names), architecture.forms);
   c.divisors_ = gguf_divisor_names(architecture);
   return c;
 }

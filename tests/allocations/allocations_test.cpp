@@ -18,6 +18,7 @@
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/pool.h"
+#include "ops/recurrence.h"
 #include "ops/rope.h"
 #include "ops/select.h"
 #include "ops/shape_ops.h"
@@ -163,6 +164,13 @@ class Operations {
         ops::gather(rows, numbers);
         ops::scatter_add(base, rows, numbers);
       });
+      if (dtype == DType::f32)
+        add("recurrences", [=, taps = tensor({4, 96}), tail = tensor({3, 96}), decays = tensor({16, 96}), inputs = tensor({tokens, 16}),
+                            steps = tensor({tokens, 3}), own = tensor({3}), state = tensor({3, 16, 32})] {
+          ops::causal_conv(rows, taps, {}, tail, Activation::silu);
+          ops::selective_scan(rows, rows, decays, inputs, inputs, {}, decays);
+          ops::state_space_scan(rows, steps, inputs, inputs, {.a = own}, state);
+        });
       add("pool" + with, [=] { ops::pool(image, {.rows = {.size = 2, .stride = 2}, .columns = {.size = 2, .stride = 2}}); });
       add("activation" + with, [=] { ops::activate(x, Activation::silu); });
       add("linear combination" + with, [=] { ops::add(x, x); });

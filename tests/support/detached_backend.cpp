@@ -170,9 +170,27 @@ class DetachedBackend final : public Backend {
   void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override {
     run(&Backend::scatter_add, x, rows, factors, y);
   }
+  void causal_conv(const Tensor& x, const Tensor& taps, const Tensor& bias, Activation act, Tensor& tail, Tensor& y) override {
+    run(&Backend::causal_conv, x, taps, bias, act, tail, y);
+  }
+  void selective_scan(const Tensor& x, const Tensor& dt, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, Tensor& state,
+                      Tensor& y) override {
+    run(&Backend::selective_scan, x, dt, a, b, c, d, state, y);
+  }
+  void state_space_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tensor& c, const StateSpaceSpec& spec, Tensor& state,
+                        Tensor& y) override {
+    run(&Backend::state_space_scan, x, dt, b, c, spec, state, y);
+  }
   void copy(const Tensor& x, Tensor& y) override { run(&Backend::copy, x, y); }
   void resize_nearest(const Tensor& x, Tensor& y) override { run(&Backend::resize_nearest, x, y); }
   void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override { run(&Backend::pool, x, spec, y); }
+  void delta_rule(const DeltaRule& rule, Tensor& state, Tensor& y) override { run(&Backend::delta_rule, rule, state, y); }
+  void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y) override {
+    run(&Backend::add_weighted, base, q, k, u, v, y);
+  }
+  void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y) override {
+    run(&Backend::gated_scan, x, log_a, starts, state, y);
+  }
 
  private:
   // The same tensor in the memory behind its addresses.
@@ -211,6 +229,15 @@ class DetachedBackend final : public Backend {
     s.k = inside(s.k), s.v = inside(s.v);
     return s;
   }
+  StateSpaceSpec inside(StateSpaceSpec s) const {
+    s.a = inside(s.a), s.d = inside(s.d), s.bias = inside(s.bias);
+    return s;
+  }
+  DeltaRule inside(DeltaRule r) const {
+    for (Tensor* x : {&r.q, &r.k, &r.v, &r.decay, &r.beta, &r.a, &r.b}) *x = inside(*x);
+    return r;
+  }
+  bool inside(bool b) const { return b; }
   ConvSpec inside(const ConvSpec& s) const { return s; }
   PoolSpec inside(const PoolSpec& s) const { return s; }
   Activation inside(Activation a) const { return a; }

@@ -87,6 +87,8 @@ GgufExport export_network(const GgufArchitecture& architecture, const Config& co
       if (rewrite(published, pattern, pattern)) t.heads = config.integer(std::string(count));
     if (t.shape.rank() == 2 && t.shape[0] == 1) t.shape = {t.shape[1]};  // ggml's converter leaves out axes of size 1
     if (std::ranges::any_of(architecture.plus_one, [&](std::string_view p) { return rewrite(published, p, p).has_value(); })) t.offset = 1;
+    t.negative_exp = is_negative_exp(published, architecture.forms);
+    t.shape = gguf_shape(published, t.shape, architecture.forms, [&](std::string_view key) { return config.integer(key); });
     to.tensors.push_back(std::move(t));
   }
   for (const auto& [stack, index] : stacks) {

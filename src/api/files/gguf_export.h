@@ -27,6 +27,7 @@ struct ExportedTensor {
   Shape shape;
   int64_t heads = 0;  // heads whose halves are interleaved: their rows r become rows 2r and 2r + 1 (GgufArchitecture::neighbors); 0: none
   float offset = 0;   // added to all values (GgufArchitecture::plus_one)
+  bool negative_exp = false;  // −exp of all values (GgufForm)
   std::vector<float> values = {};
 };
 

@@ -26,10 +26,12 @@ void export_sentencepiece(const std::filesystem::path& folder, int64_t rows, Ggu
   for (int64_t i = 0; i < rows; ++i) {
     const auto id = int32_t(i);
     const std::optional<std::string> spelling = i < count ? tokenizer.piece(id) : std::nullopt;
-    const bool original = size_t(i) < model.pieces.size() && spelling == model.pieces[size_t(i)].text;
-    tokens.push_back(spelling.value_or(fmt::format("[PAD{}]", i)));
-    scores.push_back(original ? model.pieces[size_t(i)].score : spelling ? added_score : unused_score);
-    types.push_back(original                   ? model.pieces[size_t(i)].type
+    const Model::Piece* const piece = size_t(i) < model.pieces.size() ? &model.pieces[size_t(i)] : nullptr;
+    // Gemma's class spells a byte as its character.
+    const bool original = piece && (spelling == piece->text || piece->type == Model::byte);
+    tokens.push_back(original ? piece->text : spelling.value_or(fmt::format("[PAD{}]", i)));
+    scores.push_back(original ? piece->score : spelling ? added_score : unused_score);
+    types.push_back(original                   ? piece->type
                     : !spelling                ? int32_t(Model::unused)
                     : tokenizer.is_special(id) ? int32_t(Model::control)
                                                : int32_t(Model::user_defined));

@@ -131,7 +131,7 @@ class TensorWriter {
 
   void convert(const ExportedTensor& t, const Tensor& x, DType dtype, int64_t row, int64_t first, int64_t last, std::byte* to) const {
     const int64_t rows = x.numel() / row, n = (last - first) * row;
-    if (x.dtype() == dtype && is_blocked(dtype) && t.heads == 0 && t.offset == 0) {
+    if (x.dtype() == dtype && is_blocked(dtype) && t.heads == 0 && t.offset == 0 && !t.negative_exp) {
       std::memcpy(to, x.raw() + bytes_of(dtype, first * row), bytes_of(dtype, n));
       return;
     }
@@ -144,6 +144,8 @@ class TensorWriter {
     }
     if (t.offset != 0)
       for (float& v : values) v += t.offset;
+    if (t.negative_exp)
+      for (float& v : values) v = -std::exp(v);
     if (const auto bad = std::ranges::count_if(values, [](float v) { return !std::isfinite(v); }))
       fail<WeightError>("quantize: '{}' has {} NaN or infinite values of {}", t.name, bad, n);
     encode_rows(dtype, values.data(), first_row_ + first, last - first, row, to);

@@ -9,6 +9,7 @@
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/gguf_vocabulary.h"
 #include "text/tokenizer/pre_tokenizers.h"
+#include "text/tokenizer/world_vocabulary.h"
 
 namespace hearth::api {
 namespace {
@@ -36,10 +37,28 @@ std::vector<Json> stages(const Json& json, const char* list) {
   return json.at(list).get<std::vector<Json>>();
 }
 
+// The world vocabulary of RWKV. Id 0 begins and ends texts.
+void export_world(const fs::path& file, int64_t rows, GgufExport& to) {
+  std::vector<std::string> tokens = text::pipeline::read_world_vocabulary(read_file(file), file.string());
+  if (int64_t(tokens.size()) > rows)
+    fail<WeightError>("{}: has the id {}, but the embedding has {} rows", file.string(), tokens.size() - 1, rows);
+  tokens.resize(size_t(rows));
+  std::vector<int32_t> types;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    types.push_back(id == 0 ? control : tokens[id].empty() ? unused : normal);
+    tokens[id] = id == 0 ? "<s>" : tokens[id].empty() ? fmt::format("[PAD{}]", id) : text::pipeline::escaped_world_token(tokens[id]);
+  }
+  to.values.text("tokenizer.ggml.model", text::gguf_world);
+  to.values.texts("tokenizer.ggml.tokens", tokens);
+  to.values.i32s("tokenizer.ggml.token_type", types);
+  for (const char* name : {"bos", "eos"}) to.values.integer(fmt::format("tokenizer.ggml.{}_token_id", name), 0);
+  to.values.boolean("tokenizer.ggml.add_bos_token", false);
+}
+
 class TokenizerExport {
  public:
   TokenizerExport(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to)
-      : folder_(folder),
+      : tokenizer_(open_folder_tokenizer(folder)),
         where_((folder / "tokenizer.json").string()),
         json_(load_json(folder / "tokenizer.json")),
         settings_(load_if_there(folder / "tokenizer_config.json")),
@@ -63,7 +82,7 @@ class TokenizerExport {
     if (!by_score) to_.values.texts("tokenizer.ggml.merges", merges_);
     for (const auto& [name, key] : {std::pair("bos", "bos"), {"eos", "eos"}, {"unk", "unknown"}, {"pad", "padding"}})
       if (const auto id = special(name)) to_.values.integer(fmt::format("tokenizer.ggml.{}_token_id", key), *id);
-    write_added_tokens(open_folder_tokenizer(folder_), special("bos"), special("eos"), to_);
+    write_added_tokens(tokenizer_, special("bos"), special("eos"), to_);
     if (by_score) to_.values.boolean("tokenizer.ggml.add_space_prefix", adds_space());
   }
 
@@ -163,6 +182,11 @@ class TokenizerExport {
       if (at == tokens_.end()) fail<WeightError>("{}: the {} token '{}' is not in the vocabulary", where_, name, spelling);
       return int32_t(at - tokens_.begin());
     }
+    const std::optional<int32_t> usual = name == "bos"   ? tokenizer_.bos()
+                                         : name == "eos" ? tokenizer_.eos()
+                                         : name == "unk" ? tokenizer_.unk()
+                                                         : tokenizer_.pad();
+    if (usual && size_t(*usual) < tokens_.size()) return usual;  // the class's
     const std::string key = name + "_token_id";
     if (!config_.has(key)) return std::nullopt;
     return int32_t(config_.dump(key).starts_with('[') ? config_.integers(key).at(0) : config_.integer(key));
@@ -176,7 +200,7 @@ class TokenizerExport {
     return false;
   }
 
-  fs::path folder_;
+  text::Tokenizer tokenizer_;
   std::string where_;
   Json json_, settings_;
   const Config& config_;
@@ -199,6 +223,10 @@ void write_template(const fs::path& folder, GgufExport& to) {
 void export_tokenizer(const fs::path& folder, const Config& config, int64_t rows, GgufExport& to) {
   std::error_code error;
   if (!fs::exists(folder / "tokenizer.json", error)) {
+    if (const fs::path world = folder / text::pipeline::world_vocabulary_file; fs::exists(world, error)) {
+      export_world(world, rows, to);
+      return write_template(folder, to);
+    }
     if (!fs::exists(folder / "tokenizer.model", error)) {
       to.notes.emplace_back("the folder has no tokenizer.json: the GGUF file supports token ids only");
       return;

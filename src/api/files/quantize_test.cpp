@@ -27,7 +27,8 @@ constexpr const char* tokenizer =
     R"({"added_tokens": [{"id": 9, "content": "<bos>", "special": true}, {"id": 8, "content": "<tool>", "special": false}],
  "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex": "PATTERN"}},
                    {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
- "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]},
+ "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                    "special_tokens": {"<bos>": {"id": "<bos>", "ids": [9], "tokens": ["<bos>"]}}},
  "model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": [["a", "b"], "ab c"]}})";
 
 class QuantizeTest : public testing::Test {
@@ -40,7 +41,8 @@ class QuantizeTest : public testing::Test {
         text.find("PATTERN"), 7,
         R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)");
     write_file(folder / "m" / "tokenizer.json", text);
-    write_file(folder / "m" / "tokenizer_config.json", R"({"eos_token": {"content": "abc"}, "chat_template": "{{ messages }}"})");
+    write_file(folder / "m" / "tokenizer_config.json",
+               R"({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": {"content": "abc"}, "chat_template": "{{ messages }}"})");
     std::map<std::string, Shape> tensors{
         {"model.embed_tokens.weight", {12, 256}}, {"model.norm.weight", {256}}, {"lm_head.weight", {12, 256}}};
     for (int i = 0; i < 2; ++i) {

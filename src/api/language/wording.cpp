@@ -25,6 +25,10 @@ std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
 text::ChatTemplate chat_template(const Wording& wording) {
   if (!wording.vocabulary) return text::ChatTemplate::load(wording.root);
   if (wording.chat_templates.empty()) fail<WeightError>("{}: the file has no chat template", wording.root.string());
+  // Some files name a template that their own program contains.
+  if (const auto named = wording.chat_templates.find("default");
+      named != wording.chat_templates.end() && named->second.find('{') == std::string::npos)
+    fail<UnsupportedError>("{}: the chat template is only a name, '{}', expected a template", wording.root.string(), named->second);
   const text::Tokenizer& tokenizer = wording.tokenizer();
   std::map<std::string, std::string> special;
   const auto add = [&](const char* name, const std::string& token) {

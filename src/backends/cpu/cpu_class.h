@@ -74,9 +74,17 @@ class CpuBackend final : public Backend {
   void top_k(const Tensor& x, Tensor& values, Tensor& columns) override;
   void gather(const Tensor& x, const Tensor& rows, Tensor& y) override;
   void scatter_add(const Tensor& x, const Tensor& rows, const Tensor& factors, Tensor& y) override;
+  void causal_conv(const Tensor& x, const Tensor& taps, const Tensor& bias, Activation act, Tensor& tail, Tensor& y) override;
+  void selective_scan(const Tensor& x, const Tensor& dt, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, Tensor& state,
+                      Tensor& y) override;
+  void state_space_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tensor& c, const StateSpaceSpec& spec, Tensor& state,
+                        Tensor& y) override;
   void copy(const Tensor& x, Tensor& y) override;
   void resize_nearest(const Tensor& x, Tensor& y) override;
   void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
+  void delta_rule(const DeltaRule& rule, Tensor& state, Tensor& y) override;
+  void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y) override;
+  void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y) override;
 
   const Kernels& kernels() const { return kernels_; }
 

@@ -324,7 +324,9 @@ std::string check_kernels(const Kernels& kernels) {
   try {
     check_product(kernels);
     check_gates(kernels);
+    check_delta_rule(kernels);
     check_language_kernels(kernels);
+    check_recurrences(kernels);
     check_winograd(kernels);
     check_depthwise(kernels);
     check_softmax(kernels);

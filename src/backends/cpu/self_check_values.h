@@ -22,7 +22,11 @@ inline std::vector<float> values(int64_t n, int64_t seed = 0) {
   return v;
 }
 
+// Checks recurrences over a matrix (self_check_delta_rule.cpp).
+void check_delta_rule(const Kernels& kernel);
 // Checks products with weights in place and attention to a KV cache (self_check_rows.cpp).
 void check_language_kernels(const Kernels& kernel);
+// Checks scans (self_check_recurrence.cpp).
+void check_recurrences(const Kernels& kernel);
 
 }  // namespace hearth::cpu

@@ -19,6 +19,7 @@ struct AttentionState final : BlockState {
 
 // Heads first … first + count − 1 of the matrix that is stored for queries, keys and values together, or the matrix of this name.
 Projection heads_of(const Scope& w, int64_t width, const AttentionConfig& c, std::string_view name, int64_t first, int64_t count) {
+  if (c.fused && c.gated) fail<UnsupportedError>("attention: '{}' with gates is not supported", c.names.qkv);
   if (c.fused) return {w / c.names.qkv, width, first * c.head, count * c.head, (c.heads + 2 * c.groups) * c.head, c.qkv_bias};
   return {w / name, width, count * c.head, c.qkv_bias};
 }
@@ -50,7 +51,7 @@ Tensor HeadNorm::operator()(const Tensor& x) const {
 Attention::Attention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const AttentionConfig& c)
     : config_(c),
       backend_(&w.backend()),
-      q_(heads_of(w, width, c, c.names.q, 0, c.heads)),
+      q_(heads_of(w, width, c, c.names.q, 0, c.gated ? 2 * c.heads : c.heads)),
       k_(heads_of(w, width, c, c.names.k, c.heads, c.groups)),
       v_(heads_of(w, width, c, c.names.v, c.heads + c.groups, c.groups)),
       o_(w / c.names.o, c.heads * c.head, width, c.o_bias, c.output_scale) {
@@ -65,11 +66,17 @@ Attention::Attention(const Scope& w, int64_t width, const std::vector<RotaryConf
 Tensor Attention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const {
   const auto& [T, N, G, D] = std::array{x.size(0), config_.heads, config_.groups, config_.head};
   auto [q, k, v] = nn::together(x, q_, k_, v_);
+  Tensor gate;
+  if (config_.gated) {
+    const Tensor both = q.view({T, N, 2 * D});
+    gate = ops::activate(ops::contiguous(both.slice(2, D, 2 * D)), Activation::sigmoid).view({T, N * D});
+    q = ops::contiguous(both.slice(2, 0, D)).view({T, N * D});
+  }
   q = q_norm_ ? (*q_norm_)(q) : q.view({T, N, D});
   k = k_norm_ ? (*k_norm_)(k) : k.view({T, G, D});
   const KeyValues seen = static_cast<AttentionState&>(*state).cache.store(pass.first, turned(k, pass), v.view({T, G, D}));
   const Tensor y = ops::cached_attention(turned(q, pass), seen, {.scale = config_.scale, .soft_cap = config_.soft_cap, .sinks = sinks_});
-  return o_(y.view({T, N * D}), {.residual = residual});
+  return o_(gate ? ops::multiply(y.view({T, N * D}), gate) : y.view({T, N * D}), {.residual = residual});
 }
 
 Tensor Attention::turned(const Tensor& x, const Pass& pass) const {

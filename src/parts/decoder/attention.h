@@ -33,6 +33,8 @@ struct AttentionConfig {
   float soft_cap = 0;                           // of scores (CachedAttentionSpec); 0: none
   bool sinks = false;                           // one more logit for each head, whose value is zero
   bool qkv_bias = false, o_bias = false;
+  // Behind the query of each head, q_proj has a gate of its size: the head's result is multiplied by sigmoid(gate).
+  bool gated = false;
   bool fused = false;  // qkv_proj [(N + 2·G)·D, C] in place of q_proj, k_proj and v_proj, in this order
   std::optional<QkNormConfig> qk_norm = {};
   float output_scale = 1;  // of what is added to the residual stream
@@ -72,7 +74,7 @@ class Attention final : public Block {
   AttentionConfig config_;
   RotaryPairs pairs_ = RotaryPairs::halves;
   Backend* backend_;
-  Projection q_, k_, v_;  // [N·D, C], [G·D, C], [G·D, C]
+  Projection q_, k_, v_;  // [N·D, C] or with gates [N·2·D, C], [G·D, C], [G·D, C]
   Projection o_;          // [C, N·D]
   std::optional<HeadNorm> q_norm_, k_norm_;
   Tensor sinks_;  // [N]

@@ -15,6 +15,7 @@ struct Pass {
   int64_t first = 0;               // position of the first token
   std::span<const Tensor> rotary;  // for each of DecoderConfig::rotaries, the table of these positions [T, 2, R/2]
   Tensor embeddings;               // [T, C]: what the first layer receives
+  Tensor* shared = nullptr;        // what a block leaves for those of further layers: the values of the first layer in RWKV-7
 };
 
 // What a block stores of one text.

@@ -7,6 +7,8 @@
 #include "parts/decoder/experts.h"
 #include "parts/decoder/latent_attention.h"
 #include "parts/decoder/mlp.h"
+#include "parts/decoder/selective_mixer.h"
+#include "parts/decoder/state_space_mixer.h"
 
 namespace hearth::parts {
 
@@ -16,7 +18,8 @@ struct OwnBlock {
   virtual std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries) const = 0;
 };
 
-using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, MlpConfig, ExpertsConfig, std::shared_ptr<const OwnBlock>>;
+using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, SelectiveMixerConfig, StateSpaceMixerConfig, MlpConfig,
+                                 ExpertsConfig, std::shared_ptr<const OwnBlock>>;
 
 // The names are those of the checkpoint, below the layer.
 struct LayerNormConfig {
@@ -57,7 +60,8 @@ struct DecoderConfig {
   int64_t positions = 2048;                 // that the model was trained for
   std::vector<RotaryConfig> rotaries = {};  // tables of angles; attention refers to one by its index
   std::vector<LayerConfig> layers = {};
-  NormConfig norm = {};  // after the last layer
+  std::optional<LayerNormConfig> first_norm = {};  // of the embeddings; a name in the checkpoint
+  NormConfig norm = {};                            // after the last layer
   HeadConfig head = {};
   double embedding_scale = 1;           // of the embeddings
   bool rounds_embedding_scale = false;  // to the dtype of the table, if that is a 16-bit float: a multiplication in the model's dtype

@@ -13,6 +13,8 @@ std::unique_ptr<Block> build(const Scope& w, const DecoderConfig& d, const Block
     std::unique_ptr<Block> operator()(const LatentAttentionConfig& c) const {
       return std::make_unique<LatentAttention>(w, d.width, d.rotaries, c);
     }
+    std::unique_ptr<Block> operator()(const SelectiveMixerConfig& c) const { return std::make_unique<SelectiveMixer>(w, d.width, c); }
+    std::unique_ptr<Block> operator()(const StateSpaceMixerConfig& c) const { return std::make_unique<StateSpaceMixer>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const MlpConfig& c) const { return std::make_unique<Mlp>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const ExpertsConfig& c) const { return std::make_unique<Experts>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const std::shared_ptr<const OwnBlock>& c) const { return c->build(w, d.width, d.rotaries); }
@@ -113,6 +115,7 @@ DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
     : config(c),
       embed_tokens(w / c.embedding, c.vocabulary, c.width),
       embedding_scale(scale_of_embeddings(c, embed_tokens.table)),
+      first_norm(norm_at(w, c.width, c.first_norm)),
       norm(w / c.last_norm, c.width, c.norm) {
   for (const LayerConfig& layer : c.layers) layers.emplace_back(w / c.layer / int64_t(layers.size()), c, layer);
 }
@@ -139,7 +142,8 @@ Tensor DecoderTrunk::embed(std::span<const int32_t> ids) const {
   for (const int32_t id : ids)
     if (id < 0 || id >= config.vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, config.vocabulary);
   const Tensor x = in_block(config.embedding, [&] { return embed_tokens(ids); });
-  return embedding_scale == 1 ? x : ops::scaled(x, embedding_scale, 0);
+  const Tensor scaled = embedding_scale == 1 ? x : ops::scaled(x, embedding_scale, 0);
+  return first_norm ? in_block(config.first_norm->name, [&] { return (*first_norm)(scaled); }) : scaled;
 }
 
 Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer) const {
@@ -147,7 +151,8 @@ Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, i
   std::vector<Tensor> tables;
   for (const RotaryConfig& rotary : config.rotaries)
     tables.push_back(rotary.table(embeddings.backend(), state.length, T, {length, state.context}));
-  const Pass pass{.first = state.length, .rotary = tables, .embeddings = embeddings};
+  Tensor shared;
+  const Pass pass{.first = state.length, .rotary = tables, .embeddings = embeddings, .shared = &shared};
   Tensor x = embeddings;
   for (size_t i = 0; i < layers.size(); ++i) {
     x = layers[i](x, pass, std::span(state.blocks).subspan(2 * i, 2));

@@ -73,6 +73,7 @@ struct DecoderTrunk {
   DecoderConfig config;
   nn::Embedding embed_tokens;
   float embedding_scale;
+  std::optional<Norm> first_norm;
   std::vector<DecoderLayer> layers;
   Norm norm;
 };

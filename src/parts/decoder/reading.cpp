@@ -136,6 +136,13 @@ void refuse_other_builds(const Config& c, const DecoderKeys& k) {
   c.no_effect_where_off();
 }
 
+int64_t read_layer_count(const Config& c, int64_t otherwise) {
+  const int64_t layers = positive_integer(c, "num_hidden_layers", otherwise);
+  constexpr int64_t most_layers = 10'000;  // with more it would take minutes to list the missing tensors
+  if (layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), layers, most_layers);
+  return layers;
+}
+
 }  // namespace
 
 DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
@@ -146,9 +153,7 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
   k.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
   k.width = positive_integer(c, "hidden_size", defaults.width);
   k.mlp_width = positive_integer(c, "intermediate_size", defaults.mlp_width);
-  k.layers = positive_integer(c, "num_hidden_layers", defaults.layers);
-  constexpr int64_t most_layers = 10'000;  // with more it would take minutes to list the missing tensors
-  if (k.layers > most_layers) fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), k.layers, most_layers);
+  k.layers = read_layer_count(c, defaults.layers);
   k.heads = positive_integer(c, "num_attention_heads", defaults.heads);
   // Absent means the family's default; null means as many as heads.
   if (is_null(c, "num_key_value_heads")) k.groups = k.heads, c.means("num_key_value_heads", std::to_string(k.heads));
@@ -175,6 +180,20 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
   if (rotated > k.head) fail<WeightError>("{}: 'rotary_dimension' = {}, expected at most the head size of {}", c.where(), rotated, k.head);
   if (!k.names.partial.empty()) c.no_effect({k.names.partial}), c.means("rotary_dimension", std::to_string(rotated));
   k.rotary = RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
+  return k;
+}
+
+DecoderKeys DecoderKeys::read_without_attention(const Config& c, const DecoderKeys& defaults) {
+  refuse_null(c, {defaults.names.activation, "hidden_size", "num_hidden_layers", defaults.names.eps, "vocab_size"});
+  DecoderKeys k = defaults;
+  k.default_activation = defaults.activation;
+  k.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
+  k.width = positive_integer(c, "hidden_size", defaults.width);
+  k.layers = read_layer_count(c, defaults.layers);
+  k.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
+  k.activation = transformers_activation(c, k.names.activation, name_of(defaults.activation));
+  k.eps = float(c.number(k.names.eps, double(defaults.eps)));
+  k.tied = c.boolean("tie_word_embeddings", defaults.tied);
   return k;
 }
 
@@ -219,6 +238,31 @@ std::vector<bool> read_sparse_layers(const Config& c, int64_t layers) {
   std::vector<bool> sparse;
   for (int64_t i = 0; i < layers; ++i) sparse.push_back((i + 1) % step == 0 && std::ranges::find(dense, i) == dense.end());
   return sparse;
+}
+
+int64_t read_step_rank(const Config& c, const std::string& key, int64_t width) {
+  const int64_t usual = (width + 15) / 16;
+  if (c.has(key) && c.dump(key) != "\"auto\"") return positive_integer(c, key, usual);
+  return c.means(key, std::to_string(usual)), usual;
+}
+
+bool read_decay_logarithms(const Config& c) {
+  const bool logarithms = c.boolean("decay_logarithms", true);
+  c.no_effect({"decay_logarithms"});
+  return logarithms;
+}
+
+void read_step_limits(const Config& c, const std::string& key, StateSpaceMixerConfig& to) {
+  const std::vector<double> limits = c.numbers(key, {{0.0, std::numeric_limits<double>::infinity()}});
+  if (limits.size() != 2 || !(limits[0] <= limits[1]))
+    fail<WeightError>("{}: '{}' = {}, expected two numbers in ascending order", c.where(), key, c.dump(key));
+  to.least_step = float(limits[0]), to.most_step = float(limits[1]);
+}
+
+void ignore_recurrent_training(const Config& c) {
+  c.no_effect({"time_step_min", "time_step_max", "time_step_floor", "time_step_scale", "time_step_init_scheme", "rescale_prenorm_residual",
+               "residual_in_fp32", "use_mambapy", "use_falcon_mambapy", "use_mamba_kernels", "chunk_size", "fused_add_norm",
+               "pad_vocab_size_multiple"});
 }
 
 int64_t read_shared_window(const Config& c) {

@@ -36,6 +36,8 @@ struct DecoderKeys {
 
   // WeightError for a value that is invalid or contradicts another.
   static DecoderKeys read(const Config& config, const DecoderKeys& defaults);
+  // The same for a family without attention and MLPs: no heads, no rotary positions, no intermediate_size.
+  static DecoderKeys read_without_attention(const Config& config, const DecoderKeys& defaults);
   // The other keys of published files: those of training and bookkeeping are ignored; those that would change the network, and that the
   // family has not read, have one supported value. Then Config::finish().
   void finish(const Config& config) const;
@@ -60,6 +62,15 @@ std::vector<bool> read_sliding_layers(const Config& config, int64_t layers, cons
 RouterConfig read_router(const Config& config, const std::string& count, int64_t default_count, int64_t default_chosen);
 // Which layers have experts: every decoder_sparse_step-th, without those in mlp_only_layers.
 std::vector<bool> read_sparse_layers(const Config& config, int64_t layers);
+// Of recurrent mixers: ⌈hidden_size / 16⌉ if the key is absent or "auto".
+int64_t read_step_rank(const Config& config, const std::string& key, int64_t width);
+// Whether A_log holds logarithms: false in GGUF files, which store the decay rates themselves.
+bool read_decay_logarithms(const Config& config);
+// The two limits of steps. WeightError unless they are in ascending order.
+void read_step_limits(const Config& config, const std::string& key, StateSpaceMixerConfig& to);
+// Settings of initialization, and of programs that compute the recurrence.
+void ignore_recurrent_training(const Config& config);
+
 // The window of all layers, if use_sliding_window; 0: none. max_window_layers has no effect.
 int64_t read_shared_window(const Config& config);
 

@@ -11,6 +11,7 @@
 #include "text/tokenizer/gguf_patterns.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
+#include "text/tokenizer/world_vocabulary.h"
 
 namespace hearth::text {
 namespace {
@@ -135,6 +136,16 @@ void build_bert(const GgufVocabulary& v, Tokenizer::Data& data) {
   data.decoder = p::make_decoder({{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}});
 }
 
+// Control and unused tokens are not found in a text.
+std::shared_ptr<Tokenizer::Data> build_world(const GgufVocabulary& v) {
+  std::vector<std::string> tokens;
+  for (size_t i = 0; i < v.tokens.size(); ++i) {
+    const bool found = type_of(v, i) == normal || type_of(v, i) == user_defined;
+    tokens.push_back(found ? p::bytes_of_world_token(v.tokens[i]) : "");
+  }
+  return p::make_world_tokenizer(tokens, v.tokens[0]);
+}
+
 }  // namespace
 
 Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
@@ -155,9 +166,11 @@ Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
   } else if (v.model == "bert") {
     build_bert(v, *data);
     add_bos = add_eos = true;
+  } else if (v.model == gguf_world) {
+    data = build_world(v);
   } else {
-    fail<UnsupportedError>("tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not supported, expected llama, gpt2, t5 or bert",
-                           v.model);
+    fail<UnsupportedError>(
+        "tokenizer: the vocabulary model '{}' (tokenizer.ggml.model) is not supported, expected llama, gpt2, t5, bert or rwkv", v.model);
   }
 
   for (size_t i = 0; i < v.tokens.size(); ++i) {

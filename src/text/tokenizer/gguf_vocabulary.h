@@ -8,11 +8,12 @@
 
 namespace hearth::text {
 
-// tokenizer.ggml.model of SentencePiece's BPE by score, and of byte-level BPE.
-inline constexpr const char *gguf_scored_pairs = "llama", *gguf_byte_pairs = "gpt2";
+// tokenizer.ggml.model of SentencePiece's BPE by score, of byte-level BPE, and of RWKV's world vocabulary.
+inline constexpr const char *gguf_scored_pairs = "llama", *gguf_byte_pairs = "gpt2", *gguf_world = "rwkv";
 
 struct GgufVocabulary {
-  std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece
+  std::string model;                 // llama: SentencePiece BPE by score; gpt2: byte-level BPE; t5: Unigram; bert: WordPiece;
+                                     // rwkv: the longest token, written as Python writes bytes
   std::string pre;                   // gpt2: the name of the split pattern ("llama-bpe", "qwen2", …)
   std::vector<std::string> tokens;   // token i has id i; invalid UTF-8 counts as U+FFFD
   std::vector<float> scores;         // llama and t5: one per token

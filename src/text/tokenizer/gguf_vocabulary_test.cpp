@@ -163,7 +163,7 @@ TEST(Gguf, refusals) {
     } catch (const decltype(error)& e) { EXPECT_NE(std::string_view(e.what()).find(word), std::string_view::npos) << e.what(); }
   };
   refused([](GgufVocabulary& v) { v.pre = "default"; }, "default", UnsupportedError(""));
-  refused([](GgufVocabulary& v) { v.model = "rwkv"; }, "rwkv", UnsupportedError(""));
+  refused([](GgufVocabulary& v) { v.model = "plamo2"; }, "plamo2", UnsupportedError(""));
   refused([](GgufVocabulary& v) { v.tokens = {}; }, "tokens", WeightError(""));
   refused([](GgufVocabulary& v) { v.model = "llama"; }, "scores", WeightError(""));
   refused([](GgufVocabulary& v) { v.token_types = {1}; }, "token_type", WeightError(""));

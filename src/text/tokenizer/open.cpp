@@ -1,11 +1,33 @@
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 #include "core/files/file.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/world_vocabulary.h"
 
 namespace hearth::text {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The file does not contain the token that ends a text, whose id is 0.
+std::string end_of(const pipeline::FolderConfig& folder) {
+  const nlohmann::json& config = *folder.config;
+  const auto tokens = config.find("added_tokens_decoder");
+  if (tokens == config.end() || !tokens->is_object() || !tokens->contains("0")) return "<s>";
+  return pipeline::added_token_of(tokens->at("0")).content;
+}
+
+std::shared_ptr<const Tokenizer::Data> open_world_data(const TokenizerFiles::Text& file, const pipeline::FolderConfig& config) {
+  const auto data = pipeline::make_world_tokenizer(pipeline::read_world_vocabulary(file.text, file.where), end_of(config));
+  data->added.add({.content = end_of(config), .normalized = false, .special = true}, *data->model);
+  pipeline::apply_config(*data, config);
+  return data;
+}
+
+}  // namespace
 
 Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> classes) {
   if (!fs::exists(path)) fail<IoError>("{}: no such file or folder", path.string());
@@ -33,6 +55,9 @@ Tokenizer Tokenizer::open(const TokenizerFiles& files, std::span<const FamilyCla
   if (!model) json = files.read("tokenizer.json");
   if (!model && !json) model = files.read(model_name);
   if (!model && !json) vocab = files.read("vocab.json"), merges = files.read("merges.txt");
+
+  if (!model && !json && !(vocab && merges))
+    if (const auto world = files.read(pipeline::world_vocabulary_file)) return Tokenizer(open_world_data(*world, config));
 
   pipeline::TokenizerFile file;
   if (model) file = pipeline::convert_sentencepiece(model->text, model->where, config);

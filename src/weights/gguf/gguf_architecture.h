@@ -9,6 +9,7 @@
 
 #include "core/files/config.h"
 #include "weights/aliases.h"
+#include "weights/gguf/gguf_forms.h"
 #include "weights/gguf/gguf_keys.h"
 #include "weights/stacked.h"
 
@@ -26,6 +27,8 @@ struct GgufKey {
     present,       // no key: true if `tensor` exists
     lacking,       // no key: true if it does not exist
     implied,       // no key: the value is `implied`, and a config with another one cannot be written
+    per_layer,     // a list of integers, one for each layer; the file may have one for all
+    layers,        // no key: the numbers of the layers that have `tensor`, a pattern with one '#'
     nothing,       // ignored: does not describe the network, and is not written
   };
 
@@ -58,6 +61,7 @@ struct GgufArchitecture {
   // In these tensors the file interleaves the halves of each head: row i of the first half is next to row i of the second. Such a file has
   // rope_pairs "neighbors" in its config.
   std::span<const GgufHeads> neighbors = {};
+  std::span<const GgufForm> forms = {};               // of tensors that the file stores in another shape, or as other values
   void (*check)(const GgufKeys&) = nullptr;           // refuses combinations of keys that no single row can check
   std::string_view model_type = {}, class_name = {};  // in config.json; models/language_registry.h sets them
 };

@@ -15,6 +15,15 @@ int64_t GgufKeys::integer(std::string_view key, std::optional<int64_t> otherwise
   return all[0];
 }
 
+std::vector<int64_t> GgufKeys::integers(std::string_view key, int64_t count) const {
+  const GgufValue* value = metadata_.find(name(key));
+  if (!value || value->type != GgufType::array) return std::vector<int64_t>(size_t(count), metadata_.integer(name(key)));
+  std::vector<int64_t> all = metadata_.integers(name(key));
+  if (std::ssize(all) != count)
+    fail<WeightError>("{}: '{}' has {} entries, expected one for each of {} layers", where(), name(key), all.size(), count);
+  return all;
+}
+
 void GgufKeyWriter::cannot_express(std::string_view what) const {
   fail<UnsupportedError>("{}: GGUF files of the architecture {} cannot express {}", where_, architecture_, what);
 }

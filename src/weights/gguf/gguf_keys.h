@@ -15,6 +15,8 @@ class GgufKeys {
   bool has(std::string_view key) const { return metadata_.has(name(key)); }
   // One integer, or a list of one per layer that are all equal; UnsupportedError if they differ.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
+  // A list of `count` integers, or one for all. WeightError for a list of another length.
+  std::vector<int64_t> integers(std::string_view key, int64_t count) const;
   double number(std::string_view key, std::optional<double> otherwise = {}) const { return metadata_.number(name(key), otherwise); }
   bool flag(std::string_view key, std::optional<bool> otherwise = {}) const { return metadata_.boolean(name(key), otherwise); }
   std::string text(std::string_view key, const std::string& otherwise) const { return metadata_.text(name(key), otherwise); }
@@ -31,6 +33,9 @@ class GgufKeyWriter {
       : values_(values), architecture_(architecture), where_(std::move(where)) {}
 
   void integer(std::string_view key, int64_t value) { values_.integer(full(key), value); }
+  void integers(std::string_view key, std::span<const int64_t> values) {
+    values_.i32s(full(key), std::vector<int32_t>(values.begin(), values.end()));
+  }
   void f32(std::string_view key, double value) { values_.f32(full(key), float(value)); }
   void flag(std::string_view key, bool value) { values_.boolean(full(key), value); }
   void text(std::string_view key, std::string_view value) { values_.text(full(key), value); }

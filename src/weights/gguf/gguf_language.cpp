@@ -64,6 +64,12 @@ class RowReader {
       case Kind::rows: return rows_of(row.tensor);
       case Kind::present: return tensors_.contains(std::string(row.tensor));
       case Kind::lacking: return !tensors_.contains(std::string(row.tensor));
+      case Kind::per_layer: {
+        if (is_left_out(row)) return nothing();
+        const int64_t layers = keys_.integer("block_count");
+        return keys_.integers(row.key, layers);
+      }
+      case Kind::layers: return layers_with(row.tensor);
       case Kind::implied:  // from the other rows
       case Kind::nothing: return nothing();
     }
@@ -84,6 +90,14 @@ class RowReader {
     return found->second.shape[0];
   }
 
+  Json layers_with(std::string_view pattern) const {
+    const size_t at = pattern.find('#');
+    Json all = Json::array();
+    for (int64_t layer = 0, count = keys_.integer("block_count"); layer < count; ++layer)
+      if (tensors_.contains(fmt::format("{}{}{}", pattern.substr(0, at), layer, pattern.substr(at + 1)))) all.push_back(layer);
+    return all;
+  }
+
   const GgufFile& file_;
   const GgufKeys& keys_;
   std::map<std::string, TensorInfo> tensors_;
@@ -98,13 +112,15 @@ void write_row(const GgufKey& row, const Config& config, bool yarn_truncates, Gg
     case Kind::number: return to.f32(row.key, config.number(key));
     case Kind::flag: return to.flag(row.key, config.boolean(key));
     case Kind::rope_scaling: return config.has(key) ? write_rope_scaling(config.object(key), yarn_truncates, to) : void();
+    case Kind::per_layer: return to.integers(row.key, config.integers(key));
     case Kind::implied:
       if (Json::parse(config.dump(key)) != Json::parse(row.implied(config)))
         to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
       return;
     case Kind::divisors:
     case Kind::present:
-    case Kind::lacking:  // the tensors determine it
+    case Kind::lacking:
+    case Kind::layers:  // the tensors determine it
     case Kind::nothing: return;
   }
 }
@@ -139,6 +155,8 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture) {
     else if (Json value = read(row); !value.is_discarded()) c[std::string(row.config)] = std::move(value);
   }
   if (!architecture.plus_one.empty()) c["norm_offset"] = 0;
+  if (std::ranges::any_of(architecture.forms, [](const GgufForm& f) { return f.kind == GgufForm::Kind::negative_exp; }))
+    c["decay_logarithms"] = false;
   if (!architecture.yarn_truncates && c.contains("rope_scaling") && c["rope_scaling"].is_object()) c["rope_scaling"]["truncate"] = false;
   if (!architecture.neighbors.empty()) c["rope_pairs"] = "neighbors";
   if (metadata.has("tokenizer.ggml.eos_token_id")) c["eos_token_id"] = metadata.integer("tokenizer.ggml.eos_token_id");

@@ -180,6 +180,52 @@ TEST_F(GgufLanguage, norms_that_are_stored_plus_one_are_reported) {
   EXPECT_FALSE(read(written(stated)).has("norm_offset"));
 }
 
+TEST_F(GgufLanguage, lists_of_layers) {
+  GgufArchitecture a = lantern();
+  a.keys[1] = {.key = "attention.head_count", .config = "heads_of_layers", .kind = Kind::per_layer};
+  a.keys.push_back({.config = "biased_layers", .kind = Kind::layers, .tensor = "blk.#.attn_q.bias"});
+  Json config = stated;
+  config.erase("num_heads");
+  config["heads_of_layers"] = {0, 4, 0};
+  const GgufValues values = written(config, a);
+  const Config back = read(values, {{"blk.2.attn_q.bias", DType::f32, {1}}, {"blk.0.attn_q.bias", DType::f32, {1}}}, a);
+  EXPECT_EQ(back.integers("heads_of_layers"), (std::vector<int64_t>{0, 4, 0}));
+  EXPECT_EQ(back.integers("biased_layers"), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(read(written(stated), {}, a).integers("heads_of_layers"), std::vector<int64_t>(3, stated["num_heads"].get<int64_t>()));
+  config["heads_of_layers"] = {0, 4};
+  EXPECT_EQ(message_of<WeightError>([&] { read(written(config, a), {}, a); }, folder.path()),
+            "FOLDER/m.gguf: 'lantern.attention.head_count' has 2 entries, expected one for each of 3 layers");
+}
+
+TEST_F(GgufLanguage, tensors_in_another_form_have_their_official_shapes) {
+  static constexpr GgufForm forms[] = {{"layers.#.rates", GgufForm::Kind::negative_exp},
+                                       {"layers.#.rates", GgufForm::Kind::column},
+                                       {"layers.#.taps", GgufForm::Kind::squeezed},
+                                       {"layers.#.norm", GgufForm::Kind::groups, "num_heads"}};
+  const auto stored = [&](const std::string& name, const Shape& shape, int64_t count = 3) {
+    return gguf_shape(name, shape, forms, [&](std::string_view key) { return key == "num_heads" ? count : 0; });
+  };
+  EXPECT_EQ(stored("layers.1.rates", {5}), (Shape{5, 1}));
+  EXPECT_EQ(stored("layers.1.taps", {5, 1, 4}), (Shape{5, 4}));
+  EXPECT_EQ(stored("layers.1.norm", {6}), (Shape{3, 2}));
+  EXPECT_EQ(stored("layers.1.other", {6}), (Shape{6}));
+  EXPECT_THROW(stored("layers.1.norm", {6}, 4), WeightError);
+  EXPECT_TRUE(is_negative_exp("layers.1.rates", forms));
+  EXPECT_FALSE(is_negative_exp("layers.1.taps", forms));
+
+  GgufArchitecture a = lantern();
+  a.forms = forms;
+  EXPECT_FALSE(read(written(stated), {}, a).boolean("decay_logarithms"));
+  EXPECT_FALSE(read(written(stated)).has("decay_logarithms"));
+  a.names = {{"blk.#.rates", "layers.#.rates"}, {"blk.#.taps", "layers.#.taps"}, {"blk.#.norm", "layers.#.norm"}};
+  read(written(stated), {{"blk.0.rates", DType::f32, {5, 1}}, {"blk.0.taps", DType::f32, {5, 4}}, {"blk.0.norm", DType::f32, {3, 2}}}, a);
+  const LanguageCheckpoint checkpoint = LanguageCheckpoint::open(folder / "m.gguf", {}, std::array{a});
+  const auto tensors = checkpoint.tensors()->list();
+  EXPECT_EQ(tensors.at("layers.0.rates").shape, (Shape{5}));
+  EXPECT_EQ(tensors.at("layers.0.taps").shape, (Shape{5, 1, 4}));
+  EXPECT_EQ(tensors.at("layers.0.norm").shape, (Shape{6}));
+}
+
 TEST_F(GgufLanguage, a_mark_selects_between_families_of_one_architecture) {
   GgufArchitecture other = lantern();
   other.marked_by = "attention.sliding_window";

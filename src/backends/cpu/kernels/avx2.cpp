@@ -14,9 +14,11 @@
 
 #include "backends/cpu/kernels/cached_attention.inl"
 #include "backends/cpu/kernels/ceiling.inl"
+#include "backends/cpu/kernels/delta_rule.inl"
 #include "backends/cpu/kernels/depthwise.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
+#include "backends/cpu/kernels/recurrence.inl"
 #include "backends/cpu/kernels/reduce.inl"
 #include "backends/cpu/kernels/rows.inl"
 #include "backends/cpu/kernels/turned.inl"

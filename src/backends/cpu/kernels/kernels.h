@@ -58,6 +58,61 @@ enum RowType : int {
 };
 // clang-format on
 
+// Backend::selective_scan for some channels: pointers to the first of them, strides between rows.
+struct SelectiveScan {
+  int64_t tokens, states, channels;
+  const float *x, *dt;  // [tokens][channels]
+  int64_t x_stride, dt_stride;
+  const float *b, *c;  // [tokens][states]
+  int64_t b_stride, c_stride;
+  const float* a;  // [states][channels]
+  float* state;    // the same
+  int64_t state_stride;
+  const float* d;  // [channels], may be null
+  float* y;        // [tokens][channels]
+  int64_t y_stride;
+  float* scratch;  // 2 · states registers
+};
+
+// Backend::state_space_scan for `columns` elements of a head, at most two registers of them.
+struct StateSpaceScan {
+  int64_t tokens, states, columns;
+  const float* x;  // [tokens][columns]
+  int64_t x_stride;
+  const float *step, *decay;  // Δ and exp(Δ · a) of token t at t · step_stride
+  int64_t step_stride;
+  const float *b, *c;  // [tokens][states]
+  int64_t b_stride, c_stride;
+  float* state;  // [states][columns]
+  int64_t state_stride;
+  float d;
+  float* y;  // [tokens][columns]
+  int64_t y_stride;
+};
+
+// Backend::delta_rule for some elements of v of one head: at most four registers of them.
+struct DeltaRuleScan {
+  enum class Kind { plain, beta, ab };
+  Kind kind;
+  bool reads_before;
+  int64_t tokens, keys, columns;
+  const float *q, *k;  // [tokens][keys]
+  int64_t k_stride;
+  const float* v;  // [tokens][columns]
+  int64_t v_stride;
+  const float* decay;  // exp of the logarithm, at token · decay_stride + key · decay_step
+  int64_t decay_stride, decay_step;
+  const float* beta;  // token · beta_stride
+  int64_t beta_stride;
+  const float *a, *b;  // [tokens][keys]
+  int64_t a_stride;
+  float* state;  // [keys][columns]
+  int64_t state_stride;
+  float* y;  // [tokens][columns]
+  int64_t y_stride;
+  float* scratch;  // keys · 4 registers
+};
+
 struct Bf16Kernels;     // bf16.h
 struct IntegerKernels;  // integers.h
 
@@ -182,6 +237,20 @@ struct Kernels {
   void (*turn_halves)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
   void (*turn_neighbors)(const float* x, const float* cosine, const float* sine, int64_t half, float* y);
   void (*encode_q8_0)(const float* x, int64_t n, void* y);  // n a multiple of 32; the bits of encode_blocks (core/quantized/blocks.h)
+
+  // --- recurrences -------------------------------------------------------------------------------------------------
+  void (*selective_scan)(const SelectiveScan& s);
+  void (*state_space_scan)(const StateSpaceScan& s);
+  // x = the larger of `least` and the smaller of `most` and x; NaN stays NaN
+  void (*clamp)(float* x, int64_t n, float least, float most);
+
+  // --- delta rule --------------------------------------------------------------------------------------------------
+  void (*delta_rule)(const DeltaRuleScan& s);
+  // y[n] = base[n] + (Σ_i q[i]·k[i]·u[i]) · v[n], i < keys
+  void (*add_weighted)(const float* base, const float* q, const float* k, const float* u, int64_t keys, const float* v, int64_t n,
+                       float* y);
+  // tokens · [n] of x, log_a and y, `stride` apart; state [n]
+  void (*gated_scan)(const float* x, const float* log_a, int64_t tokens, int64_t n, int64_t stride, bool starts, float* state, float* y);
 
   // --- ceilings ----------------------------------------------------------------------------------------------------
   double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done

@@ -28,6 +28,7 @@ HEARTH_INLINE V fnma(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }  // c 
 // If an operand is NaN, the result is the second operand.
 HEARTH_INLINE V max(V a, V b) { return _mm256_max_ps(a, b); }
 HEARTH_INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
+HEARTH_INLINE V sqrt(V a) { return _mm256_sqrt_ps(a); }
 HEARTH_INLINE V abs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 HEARTH_INLINE V round(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 HEARTH_INLINE V times_power_of_two(V a, V n) {  // n integer, |n| ≤ 254; in two steps, so that the result may be subnormal or infinite

@@ -26,6 +26,7 @@ HEARTH_INLINE V fnma(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }  // c 
 // If an operand is NaN, the result is the second operand.
 HEARTH_INLINE V max(V a, V b) { return _mm512_max_ps(a, b); }
 HEARTH_INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
+HEARTH_INLINE V sqrt(V a) { return _mm512_sqrt_ps(a); }
 HEARTH_INLINE V abs(V a) { return _mm512_abs_ps(a); }
 HEARTH_INLINE V round(V a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 HEARTH_INLINE V times_power_of_two(V a, V n) { return _mm512_scalef_ps(a, n); }  // n integer

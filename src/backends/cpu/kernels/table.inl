@@ -55,6 +55,13 @@ constexpr Kernels table_named(const char* name) {
           .turn_halves = turn_halves,
           .turn_neighbors = turn_neighbors,
           .encode_q8_0 = encode_q8_0,
+          .selective_scan = selective_scan,
+          .state_space_scan = state_space_scan,
+          .clamp = clamp,
+
+          .delta_rule = delta_rule,
+          .add_weighted = add_weighted,
+          .gated_scan = gated_scan,
 
           .fma_loop = fma_loop,
           .read_loop = read_loop};

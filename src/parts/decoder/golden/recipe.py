@@ -33,36 +33,38 @@ def network(cls, config, scaled=None):
     """`scaled`: (part of a name, factor), for tensors that are multiplied."""
     config._attn_implementation = "eager"
     net = cls(config).float().eval()
-    name_weights.fill(net)
-    if scaled:
-        with torch.no_grad():
-            for name, value in net.state_dict().items():
-                if scaled[0] in name:
-                    value.mul_(scaled[1])
-    if config.tie_word_embeddings:  # one tensor of two names: it has the embedding's
-        with torch.no_grad():
-            name = "model.embed_tokens.weight"
-            net.state_dict()[name].copy_(torch.from_numpy(name_weights.tensor(name, tuple(net.state_dict()[name].shape))))
+    with torch.no_grad():
+        for name, value in reversed(net.state_dict().items()):  # a tensor of several names has the values of the first
+            if value.is_floating_point():
+                value.copy_(torch.from_numpy(name_weights.tensor(name, tuple(value.shape))))
+        for name, value in net.state_dict().items():
+            if scaled and scaled[0] in name:
+                value.mul_(scaled[1])
     return net.double()
 
 
 def tapped(name):
-    return name in ("model.embed_tokens", "model.norm") or name.startswith("model.layers.") and name.count(".") == 2
+    ends = ("model.embed_tokens", "model.norm", "backbone.embeddings", "backbone.norm_f", "model.final_layernorm")
+    return name in ends or name.startswith(("model.layers.", "backbone.layers.")) and name.count(".") == 2
 
 
 def logits(net, ids):
     with torch.no_grad():
-        return net(torch.tensor([ids])).logits[0].float().numpy()
+        return net(torch.tensor([ids]), use_cache=False).logits[0].float().numpy()
 
 
 def greedy(net, ids, count, cached=True):
-    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second."""
+    """The next `count` tokens, each by the largest logit. And the smallest lead of a first over a second. Not cached: each by a run over all
+    that is there."""
     out, lead, state = [], float("inf"), None
     with torch.no_grad():
         feed = torch.tensor([ids])
         for _ in range(count):
-            y = net(feed if cached else torch.tensor([ids + out]), past_key_values=state, use_cache=cached)
-            state = y.past_key_values
+            if cached:
+                y = net(feed, past_key_values=state, use_cache=True)
+                state = y.past_key_values
+            else:
+                y = net(torch.tensor([ids + out]), use_cache=False)
             best = y.logits[0, -1].topk(2)
             lead = min(lead, float(best.values[0] - best.values[1]))
             out.append(int(best.indices[0]))

@@ -1,0 +1,65 @@
+#include "models/recurrent_gemma/recurrent_block.h"
+
+#include "ops/delta_rule.h"
+#include "ops/recurrence.h"
+
+namespace hearth::models::recurrent_gemma {
+
+std::unique_ptr<parts::Block> RecurrentConfig::build(const Scope& w, int64_t width_, const std::vector<parts::RotaryConfig>&) const {
+  return std::make_unique<RecurrentBlock>(w, width_, *this);
+}
+
+RecurrentBlock::Gate::Gate(const Scope& w, const std::string& name, const RecurrentConfig& c) {
+  const int64_t W = c.width / c.heads;
+  for (int64_t n = 0; n < c.heads; ++n) weights.push_back((w / name / n).linear("weight", W, W));
+  if (const Tensor bias = w.tensor(name + "_bias", {c.heads, W}))
+    for (int64_t n = 0; n < c.heads; ++n) biases.push_back(bias.slice(0, n, n + 1).view({W}));
+  biases.resize(weights.size());
+}
+
+RecurrentBlock::RecurrentBlock(const Scope& w, int64_t width, const RecurrentConfig& c)
+    : config_(c),
+      backend_(&w.backend()),
+      x_(w / "linear_x", width, c.width, true),
+      y_(w / "linear_y", width, c.width, true),
+      out_(w / "linear_out", c.width, width, true),
+      taps_((w / "conv_1d").tensor("weight", {c.width, 1, c.taps})),
+      bias_((w / "conv_1d").tensor("bias", {c.width})),
+      input_gate_(w / "rg_lru", "input_gate", c),
+      recurrent_gate_(w / "rg_lru", "recurrent_gate", c),
+      decay_((w / "rg_lru").tensor("recurrent_param", {c.width})) {
+  if (taps_) taps_ = ops::contiguous(taps_.view({c.width, c.taps}).permute({1, 0}));
+  if (decay_) decay_ = ops::scaled(ops::activate(decay_, Activation::softplus), -8, 0);
+}
+
+std::pair<Tensor, Tensor> RecurrentBlock::gates(const Tensor& u) const {
+  const int64_t N = config_.heads, W = config_.width / N;
+  std::vector<Tensor> input, recurrent;
+  for (int64_t n = 0; n < N; ++n) {
+    const size_t i = size_t(n);
+    const auto [a, b] = ops::linears<2>(ops::contiguous(u.slice(1, n * W, (n + 1) * W)),
+                                        {{input_gate_.weights[i], input_gate_.biases[i], {.activation = Activation::sigmoid}},
+                                         {recurrent_gate_.weights[i], recurrent_gate_.biases[i], {.activation = Activation::sigmoid}}});
+    input.push_back(a), recurrent.push_back(b);
+  }
+  return {ops::concat(input, 1), ops::concat(recurrent, 1)};
+}
+
+Tensor RecurrentBlock::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const {
+  const std::vector<Tensor>& stored = static_cast<parts::RecurrentState&>(*state).tensors();
+  const auto [branch, gate] = ops::linears<2>(x, {{x_.weight, x_.bias}, {y_.weight, y_.bias, {.activation = config_.activation}}});
+  const Tensor u = ops::causal_conv(branch, taps_, bias_, stored[0]);
+  const auto [input, recurrent] = gates(u);
+  const Tensor h = ops::gated_scan(ops::multiply(u, input), ops::affine(recurrent, decay_, {}), stored[1], pass.first == 0);
+  return out_(ops::multiply(h, gate), {.residual = residual});
+}
+
+std::array<Shape, 2> RecurrentBlock::shapes() const { return {Shape{config_.taps - 1, config_.width}, Shape{config_.width}}; }
+
+std::unique_ptr<parts::BlockState> RecurrentBlock::start(int64_t context, DType) const {
+  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
+}
+
+int64_t RecurrentBlock::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
+
+}  // namespace hearth::models::recurrent_gemma

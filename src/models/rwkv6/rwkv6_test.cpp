@@ -1,0 +1,22 @@
+#include "models/rwkv6/config.h"
+
+#include "models/recurrent_case_test.h"
+
+namespace hearth::models::rwkv6 {
+namespace {
+
+std::shared_ptr<TensorSource> listed(const nlohmann::json& shapes, const Config& config) {
+  return present(std::make_shared<ListedSource>(shapes, "nothing", 1.0f), config);
+}
+
+BACKEND_TEST(Rwkv6, matches_reference_small) { expect_case(__FILE__, "small", device, read_config, 5e-6, listed); }
+BACKEND_TEST(Rwkv6, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, listed); }
+BACKEND_TEST(Rwkv6, each_config_key_has_the_effect_of_the_reference) {
+  expect_keys(__FILE__, device, read_config, 5e-6, "perturbed", listed);
+}
+BACKEND_TEST(Rwkv6, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "small", device, read_config, listed); }
+BACKEND_TEST(Rwkv6, a_state_may_be_shortened_and_saved) { expect_recurrent_state(__FILE__, "small", device, read_config, listed); }
+HOST_TEST(Rwkv6, long_texts_are_finite_in_every_type) { expect_finite(__FILE__, "small", device, read_config, 4096, listed); }
+
+}  // namespace
+}  // namespace hearth::models::rwkv6

@@ -1,0 +1,118 @@
+#include "models/rwkv7/blocks.h"
+
+#include <cmath>
+
+#include "ops/delta_rule.h"
+#include "parts/decoder/token_shift.h"
+
+namespace hearth::models::rwkv7 {
+namespace {
+
+const std::vector<Tensor>& tensors_of(parts::BlockState* state) { return static_cast<parts::RecurrentState&>(*state).tensors(); }
+
+// x + difference · part
+Tensor shifted(const Tensor& x, const Tensor& difference, const Tensor& part) { return ops::affine(difference, part, x); }
+
+}  // namespace
+
+std::unique_ptr<parts::Block> TimeMixConfig::build(const Scope& w, int64_t width, const std::vector<parts::RotaryConfig>&) const {
+  return std::make_unique<TimeMix>(w, width, *this);
+}
+std::unique_ptr<parts::Block> ChannelMixConfig::build(const Scope& w, int64_t width_, const std::vector<parts::RotaryConfig>&) const {
+  return std::make_unique<ChannelMix>(w, width_, *this);
+}
+
+LowRank::LowRank(const Scope& w, int64_t width, int64_t rank, bool bias, Activation a)
+    : down(w / "lora.0", width, rank, false), up(w / "lora.2", rank, width, bias), activation(a) {}
+
+Tensor LowRank::operator()(const Tensor& x, Activation after) const {
+  return up(down(x, {.activation = activation}), {.activation = after});
+}
+
+TimeMix::TimeMix(const Scope& w, int64_t width, const TimeMixConfig& c)
+    : config_(c),
+      width_(width),
+      backend_(&w.backend()),
+      r_(w / "r_proj", width, width, false),
+      k_(w / "k_proj", width, width, false),
+      v_(w / "v_proj", width, width, false),
+      o_(w / "o_proj", width, width, false),
+      decay_(w / "w_lora", width, c.decay_rank, true, Activation::tanh),
+      rate_(w / "a_lora", width, c.rate_rank, true, Activation::none),
+      value_(w / "v_lora", width, c.first ? c.rate_rank : c.value_rank, true, Activation::none),
+      gate_(w / "g_lora", width, c.gate_rank, false, Activation::sigmoid),
+      key_scale_(w.tensor("k_k", {width})),
+      key_rate_(w.tensor("k_a", {width})),
+      bonus_(w.tensor("r_k", {width})),
+      key_gamma_(Tensor::filled(w.backend(), {c.size}, 1 / std::sqrt(float(c.size)))),
+      gamma_((w / "g_norm").tensor("weight", {width})),
+      beta_((w / "g_norm").tensor("bias", {width})) {
+  if (const Tensor all = w.tensor("x_x", {6, 1, 1, width}))
+    for (int64_t i = 0; i < 6; ++i) shifts_[size_t(i)] = all.slice(0, i, i + 1).view({width});
+  if (key_rate_) without_rate_ = ops::scaled(key_rate_, -1, 1);
+  if (bonus_) bonus_ = bonus_.view({c.heads, c.size});
+}
+
+Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const {
+  const int64_t T = x.size(0), H = config_.heads, N = config_.size, C = width_;
+  const std::vector<Tensor>& stored = tensors_of(state);
+  const Tensor difference = parts::token_shift(x, stored[0]);
+  const auto mixed = [&](size_t i) { return shifted(x, difference, shifts_[i]); };
+  const auto by_head = [&](const Tensor& t) { return t.view({T, H, N}); };
+
+  const Tensor r = r_(mixed(0)), key = k_(mixed(2)), xv = mixed(3);
+  const Tensor log_decay = ops::scaled(decay_(mixed(1), Activation::sigmoid), -std::exp(-0.5f), 0);
+  const Tensor v = mixed_values(v_(xv), xv, pass), a = rate_(mixed(4), Activation::sigmoid);
+  // k⊙k_k / ‖k⊙k_k‖
+  const Tensor kappa = ops::rms_norm(by_head(ops::affine(key, key_scale_, {})), {.gamma = key_gamma_, .eps = 1e-24f / float(N)});
+  const Tensor k = ops::multiply(key, ops::affine(a, key_rate_, without_rate_));
+
+  const Tensor y = ops::delta_rule({.q = by_head(r),
+                                    .k = by_head(k),
+                                    .v = by_head(v),
+                                    .decay = by_head(log_decay),
+                                    .a = kappa,
+                                    .b = ops::multiply(kappa, by_head(ops::scaled(a, -1, 0)))},
+                                   stored[1]);
+  const Tensor normed = ops::affine(ops::layer_norm(y, {.eps = config_.eps}).view({T, C}), gamma_, beta_);
+  const Tensor sum = ops::add_weighted(by_head(normed), by_head(r), by_head(k), bonus_, by_head(v)).view({T, C});
+  return o_(ops::multiply(sum, gate_(mixed(5), Activation::none)), {.residual = residual});
+}
+
+Tensor TimeMix::mixed_values(const Tensor& v, const Tensor& x, const parts::Pass& pass) const {
+  if (config_.first) return *pass.shared = v;
+  const Tensor difference = ops::linear_combination({*pass.shared, v}, {1, -1});
+  return ops::affine(difference, value_(x, Activation::sigmoid), v);
+}
+
+std::array<Shape, 2> TimeMix::shapes() const { return {Shape{1, width_}, Shape{config_.heads, config_.size, config_.size}}; }
+
+std::unique_ptr<parts::BlockState> TimeMix::start(int64_t context, DType) const {
+  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
+}
+
+int64_t TimeMix::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
+
+ChannelMix::ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& c)
+    : width_(width),
+      backend_(&w.backend()),
+      shift_(w.tensor("x_k", {width})),
+      key_(w / "key", width, c.width, false),
+      value_(w / "value", c.width, width, false) {}
+
+Tensor ChannelMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
+  const Tensor mixed = shifted(x, parts::token_shift(x, tensors_of(state)[0]), shift_);
+  return value_(key_(mixed, {.activation = Activation::squared_relu}), {.residual = residual});
+}
+
+std::unique_ptr<parts::BlockState> ChannelMix::start(int64_t context, DType) const {
+  const Shape shape{1, width_};
+  return std::make_unique<parts::RecurrentState>(*backend_, std::span(&shape, 1), context);
+}
+
+int64_t ChannelMix::state_bytes(int64_t context, DType) const {
+  const Shape shape{1, width_};
+  return parts::RecurrentState::bytes_for(std::span(&shape, 1), context);
+}
+
+}  // namespace hearth::models::rwkv7

@@ -1,0 +1,13 @@
+#include "parts/decoder/causal_conv.h"
+
+#include "ops/shape_ops.h"
+
+namespace hearth::parts {
+
+CausalConv::CausalConv(const Scope& w, int64_t channels_, int64_t kernel_, bool with_bias) : channels(channels_), kernel(kernel_) {
+  const Tensor stored = w.tensor("weight", {channels, 1, kernel});
+  if (stored) taps = ops::contiguous(stored.view({channels, kernel}).permute({1, 0}));
+  if (with_bias) bias = w.tensor("bias", {channels});
+}
+
+}  // namespace hearth::parts

@@ -1,0 +1,58 @@
+#include "parts/decoder/state_space_mixer.h"
+
+#include "parts/decoder/recurrent_state.h"
+#include "parts/decoder/selective_mixer.h"
+
+namespace hearth::parts {
+namespace {
+
+int64_t inner_of(const StateSpaceMixerConfig& c) { return c.heads * c.head; }
+int64_t convolved_of(const StateSpaceMixerConfig& c) { return inner_of(c) + 2 * c.groups * c.states; }
+
+// Rows first … first + count − 1 of in_proj.
+Projection rows_of_in_proj(const Scope& w, int64_t width, const StateSpaceMixerConfig& c, int64_t first, int64_t count) {
+  return {w / "in_proj", width, first, count, inner_of(c) + convolved_of(c) + c.heads, c.bias};
+}
+
+}  // namespace
+
+StateSpaceMixer::StateSpaceMixer(const Scope& w, int64_t width, const StateSpaceMixerConfig& c)
+    : config_(c),
+      backend_(&w.backend()),
+      gate_(rows_of_in_proj(w, width, c, 0, inner_of(c))),
+      in_(rows_of_in_proj(w, width, c, inner_of(c), convolved_of(c))),
+      dt_(rows_of_in_proj(w, width, c, inner_of(c) + convolved_of(c), c.heads)),
+      conv_(w / "conv1d", convolved_of(c), c.kernel, c.conv_bias),
+      scan_{.a = decay_rates(w, {c.heads}, c.logarithms),
+            .d = w.tensor("D", {c.heads}),
+            .bias = w.tensor("dt_bias", {c.heads}),
+            .groups = c.groups,
+            .least = c.least_step,
+            .most = c.most_step},
+      gamma_((w / "norm").tensor("weight", {inner_of(c)})),
+      out_(w / "out_proj", inner_of(c), width, c.bias) {}
+
+Tensor StateSpaceMixer::operator()(const Tensor& u, const Tensor& residual, const Pass&, BlockState* state) const {
+  const std::vector<Tensor>& stored = static_cast<RecurrentState&>(*state).tensors();
+  const auto [gate, in, dt] =
+      ops::linears(u, {{gate_.weight, gate_.bias, {.activation = Activation::silu}}, {in_.weight, in_.bias}, {dt_.weight, dt_.bias}});
+  const Tensor xbc = conv_(in, stored[0], config_.activation);
+  auto part = [&, at = int64_t(0)](int64_t count) mutable { return at += count, xbc.slice(1, at - count, at); };
+  const Tensor x = part(inner_of(config_)), b = part(config_.groups * config_.states), c = part(config_.groups * config_.states);
+  return out_(gated_norm(ops::state_space_scan(x, dt, b, c, scan_, stored[1]), gate), {.residual = residual});
+}
+
+Tensor StateSpaceMixer::gated_norm(const Tensor& y, const Tensor& gate) const {
+  const int64_t T = y.size(0), I = y.size(1), G = config_.groups;
+  const Tensor x = config_.gated_first ? ops::multiply(y, gate) : y;
+  const Tensor normed = ops::affine(normalized(x.view({T, G, I / G}), {.eps = config_.eps}).view({T, I}), gamma_, {});
+  return config_.gated_first ? normed : ops::multiply(normed, gate);
+}
+
+std::unique_ptr<BlockState> StateSpaceMixer::start(int64_t context, DType) const {
+  return std::make_unique<RecurrentState>(*backend_, shapes(), context);
+}
+
+int64_t StateSpaceMixer::state_bytes(int64_t context, DType) const { return RecurrentState::bytes_for(shapes(), context); }
+
+}  // namespace hearth::parts
