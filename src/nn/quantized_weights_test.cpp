@@ -25,16 +25,17 @@ constexpr Stored all_stored[] = {
     {"int8_rows", R"({"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 8}}}})", DType::q8_0},
     {"int8_tensor", R"({"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 8}}}})", DType::q8_0},
     {"float8_rows", R"({"quant_method": "fp8"})", DType::f8_e4m3},
-    {"deepseek", R"({"quant_method": "fp8", "weight_block_size": [16, 64]})", DType::f32}};
+    {"deepseek", R"({"quant_method": "fp8", "weight_block_size": [16, 64]})", DType::bf16}};
 
-// Against the values that the formats' libraries give, multiplied in f64. Observed: 9e-8 of the largest result with f32 factors, 9e-6 with
-// i16.
+// Against the values that the formats' libraries give, multiplied in f64. Observed: 1.3e-7 of the largest result with f32 factors, 2.3e-5
+// with i16.
 BACKEND_TEST(QuantizedWeights, multiply_like_the_values_that_they_mean) {
   const test::TemporaryFolder folder;
   for (const auto& [name, quantization, dtype] : all_stored)
     for (const DType factors : {DType::f32, DType::i16}) {
       SCOPED_TRACE(name);
-      const Config config = Config::parse("{\"quantization_config\": " + std::string(quantization) + "}", "c");
+      const Config config =
+          Config::parse("{\"torch_dtype\": \"bfloat16\", \"quantization_config\": " + std::string(quantization) + "}", "c");
       const auto source =
           unpacked_by_config(SafetensorsFile::open(golden + std::string(name) + ".safetensors"), config, folder.path()).tensors;
       Weights weights(source, device, {.types = {.factors = factors, .in_place = true}});
@@ -56,8 +57,7 @@ BACKEND_TEST(QuantizedWeights, multiply_like_the_values_that_they_mean) {
             error = std::max(error, std::abs(sum - double(y[size_t(m * 20 + n)])));
             largest = std::max(largest, std::abs(sum));
           }
-        // bf16 of DeepSeek's expected values (golden/make_libraries.py): without a dtype in the configuration they are f32.
-        const double limit = std::string(name) == "deepseek" ? 2e-3 : factors == DType::f32 ? 9e-7 : 5e-5;
+        const double limit = factors == DType::f32 ? 9e-7 : 5e-5;
         EXPECT_LE(error, limit * largest) << name << " " << M;
       }
     }
