@@ -34,7 +34,8 @@ void run_calibrate(std::span<const std::string> arguments) {
   flags.integer("--first-chunk", "Chunks to leave out at the start", request.first_chunk, {.low = 0}).also("--from-chunk,--chunk");
   flags.group("Output");
   flags.text("-o,--output", "FILE", "File to write", output, "required").also("--output-file");
-  flags.choice("--output-format", "FORMAT", "gguf, or dat, which older programs read", request.format, {.names = {"gguf", "dat"}});
+  flags.choice("--output-format", "FORMAT", "Format of the file: gguf, or dat, which older programs read", request.format,
+               {.names = {"gguf", "dat"}});
   flags.list("--in-file", "FILE", "Importance matrix of the same model, of either format, whose sums are added", merge, "none");
   flags.toggle("--process-output", "Also measure the matrix that computes the logits", request.output_matrix);
   open.add_device(flags);

@@ -83,6 +83,8 @@ class DocumentTest : public testing::TestWithParam<std::string> {
     link("Llama-3.2-1B", source / "assets/demo-language-model");
     link("Qwen2.5-0.5B-Instruct", source / "assets/demo-language-model");
     link("vae-ft-mse.safetensors", source / "assets/demo-model/vae/diffusion_pytorch_model.safetensors");
+    link("FLUX.1-dev", golden_folder() / "flux_dev");
+    link("FLUX.1-schnell", golden_folder() / "flux_schnell");
     link("sdxl-base", golden_folder() / "xl");
     link("sdxl-refiner", golden_folder() / "xl_refiner");
     link("sdxl-inpainting", widened("xl", "StableDiffusionXLInpaintPipeline", 9));

@@ -66,7 +66,7 @@ TEST_F(LanguageFamilies, a_folder_and_its_gguf_file_give_the_same) {
       EXPECT_NEAR(*from_file.prompt_logprobs[i], *from_folder.prompt_logprobs[i], 2e-5) << i;
     const QuantizeReport blocks =
         quantize({.model = file.string(), .output = (folder / "blocks.gguf").string(), .type = "q8_0", .threads = 2});
-    EXPECT_GT(blocks.types.at("q8_0"), 10);
+    EXPECT_GT(blocks.types.at("q8_0"), 4);
     const Completion from_blocks = complete(folder / "blocks.gguf");
     EXPECT_EQ(from_blocks.tokens.size(), 24u);
   }
@@ -143,18 +143,21 @@ TEST_F(LanguageFamilies, every_type_of_cache_is_close_to_f32) {
     for (int32_t i = 0; i < 60; ++i) request.prompt_ids->push_back((i * 37 + 11) % 200);
     LanguageModel exact = LanguageModel::open(folder / name, {.threads = 2});
     const Completion expected = exact.complete(request);
+    // Recurrent states are f32 in any case.
+    const double half = double(LanguageModel::open(folder / name, {.threads = 2, .cache_type = CacheType::f16}).cache_bytes(100));
+    const auto all = double(exact.cache_bytes(100)), keys = 2 * (all - half);
     // Mean differences of log-probabilities; observed for q8_0: at most 0.105.
     const std::tuple<CacheType, double, double> types[] = {
         {CacheType::f16, 0.5, 1e-2}, {CacheType::bf16, 0.5, 5e-2}, {CacheType::q8_0, 34.0 / 128, 0.3}};
     for (const auto& [type, size, limit] : types) {
       LanguageModel model = LanguageModel::open(folder / name, {.threads = 2, .cache_type = type});
-      EXPECT_EQ(double(model.cache_bytes(100)), size * double(exact.cache_bytes(100)));
+      EXPECT_EQ(double(model.cache_bytes(100)), all - keys + size * keys);
       const Completion made = model.complete(request);
       double sum = 0;
       for (size_t i = 1; i < made.prompt_logprobs.size(); ++i)
         sum += std::abs(double(*made.prompt_logprobs[i]) - double(*expected.prompt_logprobs[i]));
       EXPECT_LT(sum / 59, limit) << int(type);
-      EXPECT_GT(sum, 0) << int(type);
+      EXPECT_EQ(sum > 0, keys > 0) << int(type);
     }
   }
 }

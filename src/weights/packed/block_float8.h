@@ -1,4 +1,4 @@
-// Weights of 8-bit floats with a scale for each rectangle of a matrix, as DeepSeek-V3 and Qwen3-FP8 have them.
+// Weights of 8-bit floats with a scale for each rectangle of a matrix, as transformers writes them.
 //
 //   X.weight f8_e4m3 [N, K], X.weight_scale_inv [⌈N/B₀⌉, ⌈K/B₁⌉]  →  X.weight [N, K],  W[n, k] = weight · scale[n/B₀, k/B₁]
 //
