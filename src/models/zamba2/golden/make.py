@@ -1,27 +1,27 @@
-"""Goldens of Zamba 2 from transformers' Zamba2ForCausalLM: its slow path, with the sum over earlier chunks corrected.
+"""Goldens of Zamba 2 from transformers' Zamba2ForCausalLM: its slow path in f64, with the sum over earlier chunks corrected.
 python src/models/zamba2/golden/make.py
 
 Made with torch 2.15.0, transformers 4.57.1.
 """
 import inspect
 import sys
-import textwrap
 from pathlib import Path
 
-from transformers import Zamba2Config, Zamba2ForCausalLM
+from transformers import Zamba2Config
 from transformers.models.zamba2 import modeling_zamba2
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "parts/decoder/golden"))
 import recipe  # noqa: E402
 
-# The states of earlier chunks are axis 3; transformers 4.57.1 sums over axis 2.
-mixer = modeling_zamba2.Zamba2MambaMixer
-right = textwrap.dedent(inspect.getsource(mixer.torch_forward))
-assert right.count("states_permuted[:, :, None, ...]).sum(dim=2)") == 1
-made = {}
-exec(right.replace("states_permuted[:, :, None, ...]).sum(dim=2)", "states_permuted[:, :, None, ...]).sum(dim=3)"), modeling_zamba2.__dict__, made)
-mixer.torch_forward = made["torch_forward"]
+# The states of earlier chunks are axis 3; transformers 4.57.1 sums over axis 2. Scans and norms run in f64 with the rest.
+right = inspect.getsource(modeling_zamba2)
+for wrong, other, count in (("states_permuted[:, :, None, ...]).sum(dim=2)", "states_permuted[:, :, None, ...]).sum(dim=3)", 1),
+                            ("torch.float32", "torch.float64", None), (".float()", ".double()", None)):
+    assert right.count(wrong) == count or count is None and wrong in right
+    right = right.replace(wrong, other)
+exec(compile(right, modeling_zamba2.__file__, "exec"), modeling_zamba2.__dict__)
+Zamba2ForCausalLM = modeling_zamba2.Zamba2ForCausalLM
 
 SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=20, num_hidden_layers=7, num_attention_heads=4, n_mamba_heads=6, mamba_d_state=5,
              mamba_ngroups=2, chunk_size=16, num_mem_blocks=2, adapter_rank=3, use_shared_attention_adapter=True, use_mem_rope=True, rope_theta=100.0,
