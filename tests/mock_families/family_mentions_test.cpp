@@ -50,6 +50,7 @@ constexpr Exception exceptions[] = {
     {"src/models/stable_diffusion/", "stablediffusioninstructpix2pixpipeline", "the same"},
     {"src/models/stable_diffusion/", "stablediffusiondepth2imgpipeline", "the same"},
     {"src/weights/inspection/signatures_known.cpp", "llama or its kin", "what inspect calls tensors whose layout many families share"},
+    {"src/weights/inspection/signatures_known.cpp", "\"mamba\", \"transformers\"", "the same"},
     {"src/weights/inspection/signatures_known.cpp", "mixtral", "the same"},
     {"src/weights/inspection/signatures_known.cpp", "deepseek v2 or v3", "the same"},
 };

@@ -276,7 +276,7 @@ constexpr std::array<Known, 115> known{{
     {"language model", "GPT-2", "transformers", {"wte.weight", "wpe.weight", "h.0.ln_1.weight"}, {}},
     {"language model", "GPT-NeoX", "transformers", {"gpt_neox.embed_in.weight"}, {}},
     {"language model", "Falcon", "transformers", {"transformer.word_embeddings.weight", "transformer.h.0.input_layernorm.weight"}, {}},
-    {"language model", "state-space model", "transformers", {"backbone.embeddings.weight", "backbone.layers.0.mixer.A_log"}, {}},
+    {"language model", "Mamba", "transformers", {"backbone.embeddings.weight", "backbone.layers.0.mixer.A_log"}, {}},
     {"language model", "vision and language", "transformers", {"model.language_model.embed_tokens.weight"}, {}},
     {"language model", "vision and language", "transformers", {"visual.patch_embed.proj.weight", "model.embed_tokens.weight"}, {}},
     {"speech model", "Whisper", "transformers", {"encoder.conv1.weight", "encoder.conv2.weight", "decoder.layers.0.fc1.weight"}, {}},
