@@ -86,16 +86,17 @@ MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const Com
       continue;
     }
     // Blocks that stay add their bytes to this component's peak, which may be below that of the others: a part that leaves as much room as
-    // they take fits, and may leave room for more.
-    const double bytes = double(more.held[c->name] - best->held[c->name]);
-    for (int round = 0; round < 4; ++round) {
-      const double room = double(limit - best->process) / bytes;
-      if (room * double(c->blocks) < 1) break;
+    // they take fits, or nearly so, and may leave room for more.
+    const double bytes = double(more.held[c->name] - best->held[c->name]), blocks = double(c->blocks);
+    double too_much = 1;
+    for (int round = 0; round < 6; ++round) {
+      const double part = best->resident[c->name], room = double(limit - best->process) / bytes;
+      if (std::min(room, too_much - part) * blocks < 1) break;
       MemoryPlan between = *best;
-      between.resident[c->name] = std::min(between.resident[c->name] + room, 0.999);
+      between.resident[c->name] = part + room < too_much ? std::min(part + room, 0.999) : (part + too_much) / 2;
       measure(between);
-      if (between.process > limit) break;
-      best = std::move(between);
+      if (between.process > limit) too_much = between.resident[c->name];
+      else best = std::move(between);
     }
   }
   return *best;
