@@ -85,18 +85,13 @@ MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const Com
       best = std::move(more);
       continue;
     }
-    // Blocks that stay add their bytes to this component's peak, which may be below that of the others: a part that leaves as much room as
-    // they take fits, or nearly so, and may leave room for more.
-    const double bytes = double(more.held[c->name] - best->held[c->name]), blocks = double(c->blocks);
-    double too_much = 1;
-    for (int round = 0; round < 6; ++round) {
-      const double part = best->resident[c->name], room = double(limit - best->process) / bytes;
-      if (std::min(room, too_much - part) * blocks < 1) break;
+    for (int64_t fits = 0, too_many = c->blocks; too_many - fits > 1;) {
+      const int64_t blocks = (fits + too_many) / 2;
       MemoryPlan between = *best;
-      between.resident[c->name] = part + room < too_much ? std::min(part + room, 0.999) : (part + too_much) / 2;
+      between.resident[c->name] = (double(blocks) + 0.5) / double(c->blocks);
       measure(between);
-      if (between.process > limit) too_much = between.resident[c->name];
-      else best = std::move(between);
+      if (between.process > limit) too_many = blocks;
+      else fits = blocks, best = std::move(between);
     }
   }
   return *best;

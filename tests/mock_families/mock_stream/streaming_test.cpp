@@ -92,9 +92,9 @@ TEST_F(MockStreamingRuns, a_limit_is_obeyed_with_as_many_blocks_as_fit) {
               fmt::format("each network is loaded only while it works, transformer streamed: {} of {} blocks stay in memory", staying,
                           large.layers));
     EXPECT_NE(ended.err.find(memory.at("mode").get<std::string>()), std::string::npos) << ended.err;
-    EXPECT_LE(staying, last);
+    EXPECT_LT(staying, last);
     // Two blocks, a tensor of a third, another thread's scratch, and what the estimate of the program varies by.
-    EXPECT_GT(staying, large.layers - blocks_less - 16);
+    EXPECT_GT(staying, large.layers - blocks_less - 6);
     EXPECT_LE(memory.at("predicted"), limit);
     EXPECT_LE(ended.peak_bytes, limit) << memory;
     EXPECT_EQ(memory.at("measured").at("peak"), memory.at("planned").at("peak"));
