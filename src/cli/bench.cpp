@@ -26,8 +26,7 @@ void run_bench(std::span<const std::string> arguments) {
   what.names.insert(what.names.end(), {"step", "vae", "clip", "threads", "paths", "samplers"});
   flags.choice("what", "WHAT",
                fmt::format("What to measure: a whole model ({}), one component (a denoising step, vae, clip), its blocks, a step per "
-                           "thread count (threads) or "
-                           "kernel path (paths), the overhead of samplers, or single operations (ops)",
+                           "thread count (threads) or kernel path (paths), the overhead of samplers, or single operations (ops)",
                            fmt::join(image, ", ")),
                options.what, what, image.front());
   flags.group("Model");

@@ -72,7 +72,7 @@ class BlockStream {
     BlockStream& stream_;
   };
 
-  static int loading_threads(int of_device);  // how many threads load for a device with so many
+  static int loading_threads(int of_device);  // how many threads load blocks while a device with `of_device` threads computes
 
   bool incomplete() const;  // not every block has been loaded, so the packed-weight cache is still to be written
 

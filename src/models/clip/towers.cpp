@@ -150,9 +150,7 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
       const auto some = std::span(texts.prompts).subspan(first, count);
       std::vector<EncodedPrompt> encoded = encode_prompts(networks[slots_[i]], some, embeddings, texts.empty_chunk, how);
       for (size_t k = 0; k < count; ++k) {
-        for (const diffusion::EncodedCondition& condition : encoded[k].conditions)
-          for (const diffusion::EncodedEntry& entry : condition.entries)
-            for (const auto& [name, x] : entry.given.tensors) diffusion::require_finite(x, towers_[i].names.encoder, "its " + name);
+        diffusion::require_finite(encoded[k], towers_[i].names.encoder);
         of_prompts[first + k].push_back(diffusion::moved(std::move(encoded[k]), host));
       }
     };

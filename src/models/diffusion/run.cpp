@@ -1,5 +1,4 @@
 #include "models/diffusion/run.h"
-#include "models/diffusion/finite.h"
 
 #include <chrono>
 #include <cmath>
@@ -7,6 +6,7 @@
 #include "core/error.h"
 #include "core/observe.h"
 #include "core/on_host.h"
+#include "models/diffusion/finite.h"
 #include "models/diffusion/preview.h"
 #include "models/diffusion/references.h"
 #include "ops/shape_ops.h"
@@ -17,14 +17,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// An output that must be finite; its largest value is reported.
+void add_largest(ImageResult& result, std::string_view component, double magnitude) {
+  double& largest = result.largest[std::string(component)];
+  largest = std::max(largest, magnitude);
+}
+
+// An output that must be finite; its largest magnitude is reported.
 void require_finite(const Tensor& x, std::string_view component, std::string_view what, ImageResult& result) {
-  diffusion::require_finite(x, component, what);
-  unless_dry(x.backend(), [&] {
-    const Tensor values = dense_on_host(x);
-    double& largest = result.largest[std::string(component)];
-    for (const float v : std::span(values.data<float>(), size_t(x.numel()))) largest = std::max(largest, double(std::abs(v)));
-  });
+  add_largest(result, component, diffusion::require_finite(x, component, what));
+}
+void require_finite(const EncodedPrompt& prompt, std::string_view component, ImageResult& result) {
+  add_largest(result, component, diffusion::require_finite(prompt, component));
 }
 
 constexpr Which codec_alone{.role = Role::codec};
@@ -90,9 +93,7 @@ void Run::encode() {
     prompts.push_back(p.stages[m].prompts->encode(networks.of(m), host));
     Backend& denoiser_device = device_of({.role = Role::denoiser, .member = m});
     for (EncodedPrompt& prompt : prompts.back()) {
-      for (const EncodedCondition& condition : prompt.conditions)
-        for (const EncodedEntry& entry : condition.entries)
-          for (const auto& [name, x] : entry.given.tensors) require_finite(x, "text_encoder", "its " + name, result);
+      require_finite(prompt, "text_encoder", result);
       prompt = moved(std::move(prompt), denoiser_device);
     }
   }
@@ -109,9 +110,7 @@ void Run::encode_image_prompt() {
   const auto start = Clock::now();
   EncodedPrompt& prompt = prompts[0][0];
   prompt = members[0]->with_references(networks.of(0), task, std::move(prompt), host);
-  for (const EncodedCondition& condition : prompt.conditions)
-    for (const EncodedEntry& entry : condition.entries)
-      for (const auto& [name, x] : entry.given.tensors) require_finite(x, networks.networks().first_name(encoders), "its " + name, result);
+  require_finite(prompt, networks.networks().first_name(encoders), result);
   result.encode_seconds += seconds_since(start);
   if (plan.release) networks.release(encoders);
 }
