@@ -173,7 +173,7 @@ class LanguageModel {
   int64_t vocabulary() const;    // rows of its logits
   int64_t weight_bytes() const;  // size of the tensors in the files
   double load_seconds() const;
-  // Size of the KV cache for `context` tokens.
+  // Most memory that a text of `context` tokens takes beside the weights: its KV cache or recurrent state.
   int64_t cache_bytes(int64_t context) const;
 
   // Memory that complete() will need, without running it. UsageError if the prompt exceeds the context or if there is not enough memory.

@@ -21,7 +21,7 @@ class TextState {
   virtual ~TextState() = default;
   virtual int64_t length() const = 0;   // tokens seen
   virtual int64_t context() const = 0;  // tokens that there is room for
-  virtual int64_t bytes() const = 0;
+  virtual int64_t bytes() const = 0;    // that it takes now
   // Discards tokens from the end until at most `most` remain, and as many more as it takes to continue from what is stored: a recurrent
   // state only exists for some lengths, a windowed KV cache only for the last ones. Returns the new length, 0 if nothing remains.
   virtual int64_t shorten(int64_t most) = 0;
@@ -41,7 +41,7 @@ class LanguageModel {
 
   // Room for a text of `context` tokens; cache: f32, f16, bf16 or q8_0.
   virtual std::unique_ptr<TextState> start(int64_t context, DType cache) const = 0;
-  virtual int64_t cache_bytes(int64_t context, DType cache) const = 0;  // memory that start() takes
+  virtual int64_t cache_bytes(int64_t context, DType cache) const = 0;  // most memory that such a text takes
   // Feeds the next tokens, in batches chosen by the family. logits(row, values) is called in order for each token from `from` on, with
   // the logits [V] that follow it. UsageError for a token outside the vocabulary, or more tokens than there is room for.
   using OnLogits = std::function<void(int64_t token, std::span<const float> logits)>;

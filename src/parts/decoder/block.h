@@ -22,7 +22,7 @@ struct Pass {
 class BlockState {
  public:
   virtual ~BlockState() = default;
-  virtual int64_t bytes() const = 0;
+  virtual int64_t bytes() const = 0;  // that it takes now
   // The state covers `stored` tokens: the largest length of at most `length` to which it can be shortened, if only to 0.
   virtual int64_t reachable(int64_t stored, int64_t length) const = 0;
   virtual void shorten(int64_t /*length*/) {}  // to a length that is reachable
@@ -44,7 +44,7 @@ class Block {
 
   // The state of a text of at most `context` tokens; nullptr for a block without one. cache: dtype of keys and values.
   virtual std::unique_ptr<BlockState> start(int64_t /*context*/, DType /*cache*/) const { return nullptr; }
-  virtual int64_t state_bytes(int64_t /*context*/, DType /*cache*/) const { return 0; }  // of start()
+  virtual int64_t state_bytes(int64_t /*context*/, DType /*cache*/) const { return 0; }  // most that this state takes
 
   // Tokens of a call are at most this many.
   static constexpr int64_t chunk = 512;

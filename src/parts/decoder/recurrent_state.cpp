@@ -10,6 +10,12 @@ namespace {
 
 int64_t checkpoints_for(int64_t context) { return std::min(RecurrentState::most_checkpoints, context / RecurrentState::spacing); }
 
+int64_t bytes_of(std::span<const Shape> shapes) {
+  int64_t values = 0;
+  for (const Shape& shape : shapes) values += shape.numel();
+  return values * int64_t(sizeof(float));
+}
+
 void copy_all(const std::vector<Tensor>& from, const std::vector<Tensor>& to) {
   for (size_t i = 0; i < from.size(); ++i) {
     Tensor y = to[i];
@@ -19,17 +25,13 @@ void copy_all(const std::vector<Tensor>& from, const std::vector<Tensor>& to) {
 
 }  // namespace
 
-RecurrentState::RecurrentState(Backend& backend, std::span<const Shape> shapes, int64_t context) : bytes_(bytes_for(shapes, context)) {
+RecurrentState::RecurrentState(Backend& backend, std::span<const Shape> shapes, int64_t context)
+    : most_(checkpoints_for(context)), copy_bytes_(bytes_of(shapes)) {
   for (const Shape& shape : shapes) now_.push_back(Tensor::zeros(backend, shape));
-  unused_.resize(size_t(checkpoints_for(context)));
-  for (auto& copy : unused_)
-    for (const Shape& shape : shapes) copy.push_back(Tensor::empty(backend, shape));
 }
 
 int64_t RecurrentState::bytes_for(std::span<const Shape> shapes, int64_t context) {
-  int64_t values = 0;
-  for (const Shape& shape : shapes) values += shape.numel();
-  return (1 + checkpoints_for(context)) * values * int64_t(sizeof(float));
+  return (1 + checkpoints_for(context)) * bytes_of(shapes);
 }
 
 int64_t RecurrentState::reachable(int64_t stored, int64_t length) const {
@@ -39,10 +41,7 @@ int64_t RecurrentState::reachable(int64_t stored, int64_t length) const {
 }
 
 void RecurrentState::shorten(int64_t length) {
-  while (!kept_.empty() && kept_.back().length > length) {
-    unused_.push_back(std::move(kept_.back().tensors));
-    kept_.pop_back();
-  }
+  while (!kept_.empty() && kept_.back().length > length) kept_.pop_back();
   if (!kept_.empty() && kept_.back().length == length) return copy_all(kept_.back().tensors, now_);
   if (length != 0) throw std::logic_error("recurrent state: cannot be shortened to this length");
   for (Tensor& x : now_)
@@ -50,18 +49,20 @@ void RecurrentState::shorten(int64_t length) {
 }
 
 void RecurrentState::checkpoint(int64_t length) {
-  if (!kept_.empty() && kept_.back().length >= length) return;
-  if (unused_.empty()) make_room();
-  if (unused_.empty()) return;
-  kept_.push_back({length, std::move(unused_.back())});
-  unused_.pop_back();
-  copy_all(now_, kept_.back().tensors);
+  if (most_ == 0 || (!kept_.empty() && kept_.back().length >= length)) return;
+  std::vector<Tensor> tensors = room();
+  copy_all(now_, tensors);
+  kept_.push_back({length, std::move(tensors)});
 }
 
 // Without checkpoint i a text that is shortened to just before i + 1 is computed again from i − 1 on. The gap between these two, in
 // relation to the distance of i + 1 from the end, is smallest for the one that is missed least. The newest is never dropped.
-void RecurrentState::make_room() {
-  if (kept_.size() < 2) return;
+std::vector<Tensor> RecurrentState::room() {
+  if (std::ssize(kept_) < most_) {
+    std::vector<Tensor> tensors;
+    for (const Tensor& x : now_) tensors.push_back(Tensor::empty(x.backend(), x.shape()));
+    return tensors;
+  }
   const int64_t end = kept_.back().length + spacing;
   size_t least = 0;
   double smallest = 0;
@@ -70,8 +71,9 @@ void RecurrentState::make_room() {
     const double missed = double(gap) / double(end - kept_[i + 1].length + spacing);
     if (i == 0 || missed < smallest) least = i, smallest = missed;
   }
-  unused_.push_back(std::move(kept_[least].tensors));
+  std::vector<Tensor> tensors = std::move(kept_[least].tensors);
   kept_.erase(kept_.begin() + std::ptrdiff_t(least));
+  return tensors;
 }
 
 std::vector<Tensor> RecurrentState::save(int64_t) const {
@@ -92,10 +94,7 @@ void RecurrentState::load(int64_t, std::span<const Tensor> saved) {
     now_[i].backend().upload(saved[i].dense(), now_[i]);
     now_[i].backend().finish();
   }
-  while (!kept_.empty()) {
-    unused_.push_back(std::move(kept_.back().tensors));
-    kept_.pop_back();
-  }
+  kept_.clear();
 }
 
 }  // namespace hearth::parts

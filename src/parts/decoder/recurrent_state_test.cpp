@@ -30,16 +30,18 @@ std::vector<int64_t> lengths(const RecurrentState& s, int64_t stored) {
 BACKEND_TEST(RecurrentState, continues_from_checkpoints) {
   const std::vector<Shape> shapes{{3, 4}, {0, 4}, {2, 5, 2}};
   RecurrentState s(device, shapes, 2000);
-  EXPECT_EQ(s.bytes(), (1 + 7) * 32 * 4);
-  EXPECT_EQ(s.bytes(), RecurrentState::bytes_for(shapes, 2000));
+  EXPECT_EQ(s.bytes(), 32 * 4);
+  EXPECT_EQ(RecurrentState::bytes_for(shapes, 2000), (1 + 7) * 32 * 4);
   EXPECT_EQ(RecurrentState::bytes_for(shapes, 100'000), 9 * 32 * 4);
   EXPECT_EQ(s.tensors()[0].to_vector(), std::vector<float>(12));
   feed(s, 0, 3 * spacing + 20);
+  EXPECT_EQ(s.bytes(), (1 + 3) * 32 * 4);
   EXPECT_EQ(s.reachable(3 * spacing + 20, 3 * spacing + 20), 3 * spacing + 20);
   EXPECT_EQ(s.reachable(3 * spacing + 20, 3 * spacing + 19), 3 * spacing);
   EXPECT_EQ(s.reachable(3 * spacing + 20, 2 * spacing), 2 * spacing);
   EXPECT_EQ(s.reachable(3 * spacing + 20, spacing - 1), 0);
   s.shorten(2 * spacing);
+  EXPECT_EQ(s.bytes(), (1 + 2) * 32 * 4);
   EXPECT_EQ(s.tensors()[2].to_vector(), std::vector<float>(20, 2 * spacing));
   EXPECT_EQ(lengths(s, 2 * spacing + 9), (std::vector<int64_t>{0, spacing, 2 * spacing}));
   feed(s, 2 * spacing, 4 * spacing);
@@ -47,6 +49,7 @@ BACKEND_TEST(RecurrentState, continues_from_checkpoints) {
   s.shorten(0);
   EXPECT_EQ(s.tensors()[0].to_vector(), std::vector<float>(12));
   EXPECT_EQ(lengths(s, 300), (std::vector<int64_t>{0}));
+  EXPECT_EQ(s.bytes(), 32 * 4);
 }
 
 // A bounded number of checkpoints, dense at the end.
@@ -72,6 +75,7 @@ BACKEND_TEST(RecurrentState, moves_through_a_file) {
   EXPECT_EQ(t.tensors()[0].to_vector(), s.tensors()[0].to_vector());
   EXPECT_EQ(t.tensors()[1].to_vector(), s.tensors()[1].to_vector());
   EXPECT_EQ(lengths(t, 700), (std::vector<int64_t>{0}));
+  EXPECT_EQ(t.bytes(), 14 * 4);
   std::vector<Tensor> saved = s.save(700);
   std::swap(saved[0], saved[1]);
   EXPECT_EQ(test::complaint_of([&] { t.load(700, saved); }),
