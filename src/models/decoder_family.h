@@ -28,15 +28,28 @@ inline constexpr GgufKey gguf_logit_cap{
 
 // Of a family with partial_rotary_factor.
 inline constexpr GgufKey gguf_rotary_dimension{.key = "rope.dimension_count", .config = "rotary_dimension"};
+// Of a family without rotary positions, in place of the rows for them.
+inline constexpr GgufKey gguf_without_positions[] = {{.key = "rope.dimension_count", .kind = GgufKey::Kind::nothing},
+                                                     {.key = "rope.freq_base", .kind = GgufKey::Kind::nothing},
+                                                     {.config = "rope_scaling", .kind = GgufKey::Kind::nothing},
+                                                     {.config = "rope_divisors", .kind = GgufKey::Kind::nothing}};
 // Of a family without attention, in place of the rows for it.
-inline constexpr GgufKey gguf_without_attention[] = {
-    {.key = "feed_forward_length", .kind = GgufKey::Kind::nothing},     {.key = "attention.head_count", .kind = GgufKey::Kind::nothing},
-    {.key = "attention.head_count_kv", .kind = GgufKey::Kind::nothing}, {.key = "attention.key_length", .kind = GgufKey::Kind::nothing},
-    {.key = "attention.value_length", .kind = GgufKey::Kind::nothing},  {.key = "rope.dimension_count", .kind = GgufKey::Kind::nothing},
-    {.key = "rope.freq_base", .kind = GgufKey::Kind::nothing},          {.config = "rope_scaling", .kind = GgufKey::Kind::nothing},
-    {.config = "rope_divisors", .kind = GgufKey::Kind::nothing},
-};
-inline void check_nothing(const GgufKeys&) {}
+inline constexpr GgufKey gguf_without_attention[] = {{.key = "attention.head_count", .kind = GgufKey::Kind::nothing},
+                                                     {.key = "attention.head_count_kv", .kind = GgufKey::Kind::nothing},
+                                                     {.key = "attention.key_length", .kind = GgufKey::Kind::nothing},
+                                                     {.key = "attention.value_length", .kind = GgufKey::Kind::nothing}};
+// Of a family whose blocks see the token before, in place of the rows for attention.
+inline constexpr GgufKey gguf_token_shift[] = {{.key = "attention.head_count", .config = "attention_heads"},
+                                               {.key = "attention.head_count_kv", .kind = GgufKey::Kind::nothing},
+                                               {.key = "attention.key_length", .kind = GgufKey::Kind::nothing},
+                                               {.key = "attention.value_length", .kind = GgufKey::Kind::nothing},
+                                               {.key = "attention.layer_norm_rms_epsilon", .kind = GgufKey::Kind::nothing},
+                                               {.key = "token_shift_count", .kind = GgufKey::Kind::nothing}};
+// All these rows.
+inline std::vector<GgufKey> joined(std::vector<GgufKey> rows, std::initializer_list<std::span<const GgufKey>> more) {
+  for (const std::span<const GgufKey> part : more) rows.insert(rows.end(), part.begin(), part.end());
+  return rows;
+}
 
 // Of a family with longrope, in place of the rows for other rope scaling.
 inline constexpr GgufKey gguf_longrope[] = {

@@ -26,11 +26,6 @@ parts::DecoderConfig read_config(const Config& c) {
   if (c.boolean("parameter_norms", c.text("model_type", "mamba") == "falcon_mamba"))
     mixer.norms = SelectiveMixerConfig::Norms{.eps = norm_eps};
 
-  DecoderConfig d = keys.decoder();
-  d.rotaries.clear();
-  d.layers.assign(size_t(keys.layers), {.mixer = {.name = "mixer", .block = mixer, .before = LayerNormConfig{"norm", keys.rms_norm()}}});
-  d.embedding = "backbone.embeddings", d.layer = "backbone.layers", d.last_norm = "backbone.norm_f";
-
   c.no_effect({"expand", "model_type"});
   c.only_number("d_model", double(keys.width));
   c.only_number("d_inner", double(mixer.inner));
@@ -38,7 +33,7 @@ parts::DecoderConfig read_config(const Config& c) {
   c.only("rms_norm", true);
   ignore_recurrent_training(c);
   keys.finish(c);
-  return d;
+  return backbone(keys, mixer);
 }
 
 }  // namespace hearth::models::mamba

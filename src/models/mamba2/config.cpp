@@ -31,17 +31,12 @@ parts::DecoderConfig read_config(const Config& c) {
   mixer.logarithms = read_decay_logarithms(c);
   read_step_limits(c, "time_step_limit", mixer);
 
-  DecoderConfig d = keys.decoder();
-  d.rotaries.clear();
-  d.layers.assign(size_t(keys.layers), {.mixer = {.name = "mixer", .block = mixer, .before = LayerNormConfig{"norm", keys.rms_norm()}}});
-  d.embedding = "backbone.embeddings", d.layer = "backbone.layers", d.last_norm = "backbone.norm_f";
-
   c.only("rms_norm", true);
   // The reference reads neither of the last two: the gate comes first, and the size of steps is one for each head.
   c.no_effect({"expand", "head_dim", "norm_before_gate", "time_step_rank"});
   ignore_recurrent_training(c);
   keys.finish(c);
-  return d;
+  return backbone(keys, mixer);
 }
 
 }  // namespace hearth::models::mamba2

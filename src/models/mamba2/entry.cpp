@@ -1,4 +1,4 @@
-#include "models/decoder_family.h"
+#include "models/backbone_family.h"
 #include "models/mamba2/config.h"
 
 namespace hearth::models::mamba2 {
@@ -25,42 +25,19 @@ constexpr GgufForm forms[] = {
     {"backbone.layers.#.mixer.norm.weight", GgufForm::Kind::groups, "n_groups"},
 };
 
-// The authors' files have another name.
-std::shared_ptr<TensorSource> renamed(std::shared_ptr<TensorSource> published, const Config&) {
-  static constexpr Alias names[] = {{"backbone.embedding.weight", "backbone.embeddings.weight", true}};
-  return aliased(std::move(published), names);
-}
-
 LanguageFamily family() {
-  using Kind = GgufKey::Kind;
-  GgufArchitecture gguf{.name = "mamba2",
-                        .keys = {{.key = "ssm.inner_size", .config = "inner_size"},
-                                 {.key = "ssm.state_size", .config = "state_size"},
-                                 {.key = "ssm.conv_kernel", .config = "conv_kernel"},
-                                 {.key = "ssm.time_step_rank", .config = "num_heads"},
-                                 {.key = "ssm.group_count", .config = "n_groups"},
-                                 {.key = "attention.layer_norm_rms_epsilon", .config = "layer_norm_epsilon", .kind = Kind::number},
-                                 {.config = "use_bias", .kind = Kind::present, .tensor = "blk.0.ssm_in.bias"},
-                                 {.config = "use_conv_bias", .kind = Kind::present, .tensor = "blk.0.ssm_conv1d.bias"}},
-                        .names = {{"token_embd.weight", "backbone.embeddings.weight"},
-                                  {"output_norm.weight", "backbone.norm_f.weight"},
-                                  {"blk.#.attn_norm.*", "backbone.layers.#.norm.*"},
-                                  {"blk.#.ssm_in.*", "backbone.layers.#.mixer.in_proj.*"},
-                                  {"blk.#.ssm_conv1d.*", "backbone.layers.#.mixer.conv1d.*"},
-                                  {"blk.#.ssm_dt.bias", "backbone.layers.#.mixer.dt_bias"},
-                                  {"blk.#.ssm_a", "backbone.layers.#.mixer.A_log"},
-                                  {"blk.#.ssm_d", "backbone.layers.#.mixer.D"},
-                                  {"blk.#.ssm_norm.*", "backbone.layers.#.mixer.norm.*"},
-                                  {"blk.#.ssm_out.*", "backbone.layers.#.mixer.out_proj.*"}},
-                        .forms = forms,
-                        .check = check_nothing};
-  gguf.keys.insert(gguf.keys.end(), std::begin(gguf_without_attention), std::end(gguf_without_attention));
   return decoder_family<read_config>({.model_types = {"mamba2"},
                                       .class_name = "Mamba2ForCausalLM",
                                       .sizes = sizes,
-                                      .gguf = gguf,
+                                      .gguf = backbone_gguf({.name = "mamba2",
+                                                             .keys = {{.key = "ssm.inner_size", .config = "inner_size"},
+                                                                      {.key = "ssm.time_step_rank", .config = "num_heads"},
+                                                                      {.key = "ssm.group_count", .config = "n_groups"}},
+                                                             .names = {{"blk.#.ssm_dt.bias", "backbone.layers.#.mixer.dt_bias"},
+                                                                       {"blk.#.ssm_norm.*", "backbone.layers.#.mixer.norm.*"}},
+                                                             .forms = forms}),
                                       .geometries = geometries,
-                                      .present = renamed});
+                                      .present = with_backbone_names});
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ std::unique_ptr<parts::Block> GatedDeltaNetConfig::build(const Scope& w, int64_t
 }
 
 GatedDeltaNet::GatedDeltaNet(const Scope& w, int64_t width, const GatedDeltaNetConfig& c)
-    : config_(c),
-      backend_(&w.backend()),
+    : Recurrence(w.backend(), {{c.taps - 1, c.mixed()}, {c.value_heads, c.key_size, c.value_size}}),
+      config_(c),
       qkv_(w / "in_proj_qkv", width, c.mixed(), false),
       z_(w / "in_proj_z", width, c.values(), false),
       ba_(w / "in_proj_ba", width, 2 * c.value_heads, false),
@@ -29,7 +29,7 @@ GatedDeltaNet::GatedDeltaNet(const Scope& w, int64_t width, const GatedDeltaNetC
 
 Tensor GatedDeltaNet::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
   const int64_t T = x.size(0), G = config_.key_heads, H = config_.value_heads, Dk = config_.key_size, Dv = config_.value_size;
-  const std::vector<Tensor>& stored = static_cast<parts::RecurrentState&>(*state).tensors();
+  const std::vector<Tensor>& stored = tensors_of(state);
   const auto [projected, z, ba] = nn::together(x, qkv_, z_, ba_);
   const Tensor mixed = ops::causal_conv(projected, taps_, {}, stored[0], Activation::silu);
 
@@ -51,15 +51,5 @@ Tensor GatedDeltaNet::operator()(const Tensor& x, const Tensor& residual, const 
   const Tensor gated = ops::multiply(norm_(y).view({T, H * Dv}), ops::activate(z, Activation::silu));
   return out_(gated, {.residual = residual});
 }
-
-std::array<Shape, 2> GatedDeltaNet::shapes() const {
-  return {Shape{config_.taps - 1, config_.mixed()}, Shape{config_.value_heads, config_.key_size, config_.value_size}};
-}
-
-std::unique_ptr<parts::BlockState> GatedDeltaNet::start(int64_t context, DType) const {
-  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t GatedDeltaNet::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
 
 }  // namespace hearth::models::qwen3_next

@@ -21,19 +21,14 @@ struct GatedDeltaNetConfig final : parts::OwnBlock {
 
 // x [T, C] → queries, keys and values through a convolution over the last K tokens; decay exp(g) and strength β of each head;
 //   S ← e^g S;  S ← S + k ⊗ β(v − Sᵀk);  y = Sᵀq / √Dk;  out = Wo (norm(y) · silu(z))
-class GatedDeltaNet final : public parts::Block {
+class GatedDeltaNet final : public parts::Recurrence {
  public:
   GatedDeltaNet(const Scope& w, int64_t width, const GatedDeltaNetConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
-  std::array<Shape, 2> shapes() const;
-
   GatedDeltaNetConfig config_;
-  Backend* backend_;
   parts::Projection qkv_;           // [2·G·Dk + H·Dv, C]
   parts::Projection z_;             // [H·Dv, C]
   parts::Projection ba_;            // [2·H, C]: for each key head the β of its value heads, then their steps

@@ -1,7 +1,6 @@
 #include "models/recurrent_gemma/recurrent_block.h"
 
 #include "ops/delta_rule.h"
-#include "ops/recurrence.h"
 
 namespace hearth::models::recurrent_gemma {
 
@@ -18,17 +17,15 @@ RecurrentBlock::Gate::Gate(const Scope& w, const std::string& name, const Recurr
 }
 
 RecurrentBlock::RecurrentBlock(const Scope& w, int64_t width, const RecurrentConfig& c)
-    : config_(c),
-      backend_(&w.backend()),
+    : Recurrence(w.backend(), {{c.taps - 1, c.width}, {c.width}}),
+      config_(c),
       x_(w / "linear_x", width, c.width, true),
       y_(w / "linear_y", width, c.width, true),
       out_(w / "linear_out", c.width, width, true),
-      taps_((w / "conv_1d").tensor("weight", {c.width, 1, c.taps})),
-      bias_((w / "conv_1d").tensor("bias", {c.width})),
+      conv_(w / "conv_1d", c.width, c.taps, true),
       input_gate_(w / "rg_lru", "input_gate", c),
       recurrent_gate_(w / "rg_lru", "recurrent_gate", c),
       decay_((w / "rg_lru").tensor("recurrent_param", {c.width})) {
-  if (taps_) taps_ = ops::contiguous(taps_.view({c.width, c.taps}).permute({1, 0}));
   if (decay_) decay_ = ops::scaled(ops::activate(decay_, Activation::softplus), -8, 0);
 }
 
@@ -46,20 +43,12 @@ std::pair<Tensor, Tensor> RecurrentBlock::gates(const Tensor& u) const {
 }
 
 Tensor RecurrentBlock::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const {
-  const std::vector<Tensor>& stored = static_cast<parts::RecurrentState&>(*state).tensors();
+  const std::vector<Tensor>& stored = tensors_of(state);
   const auto [branch, gate] = ops::linears<2>(x, {{x_.weight, x_.bias}, {y_.weight, y_.bias, {.activation = config_.activation}}});
-  const Tensor u = ops::causal_conv(branch, taps_, bias_, stored[0]);
+  const Tensor u = conv_(branch, stored[0], Activation::none);
   const auto [input, recurrent] = gates(u);
   const Tensor h = ops::gated_scan(ops::multiply(u, input), ops::affine(recurrent, decay_, {}), stored[1], pass.first == 0);
   return out_(ops::multiply(h, gate), {.residual = residual});
 }
-
-std::array<Shape, 2> RecurrentBlock::shapes() const { return {Shape{config_.taps - 1, config_.width}, Shape{config_.width}}; }
-
-std::unique_ptr<parts::BlockState> RecurrentBlock::start(int64_t context, DType) const {
-  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t RecurrentBlock::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
 
 }  // namespace hearth::models::recurrent_gemma

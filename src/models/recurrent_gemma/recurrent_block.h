@@ -1,6 +1,7 @@
 // The recurrent block of Griffin (De et al. 2024, arXiv 2402.19427), as in transformers' RecurrentGemmaRecurrentBlock.
 #pragma once
 
+#include "parts/decoder/causal_conv.h"
 #include "parts/decoder/config.h"
 #include "parts/decoder/recurrent_state.h"
 
@@ -16,13 +17,11 @@ struct RecurrentConfig final : parts::OwnBlock {
 
 // x [T, C] → u = conv(W x);  i = σ(gate(u)), r = σ(gate(u)) by head;  log a = −8·softplus(Λ)·r;  h ← a·h + √(1 − a²)·i·u;
 //   out = Wo (h · act(W x))
-class RecurrentBlock final : public parts::Block {
+class RecurrentBlock final : public parts::Recurrence {
  public:
   RecurrentBlock(const Scope& w, int64_t width, const RecurrentConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
   struct Gate {  // a matrix [W, W] and a bias [W] of each head
@@ -32,13 +31,11 @@ class RecurrentBlock final : public parts::Block {
   };
   // σ of both gates of u [T, R] → [T, R] each
   std::pair<Tensor, Tensor> gates(const Tensor& u) const;
-  std::array<Shape, 2> shapes() const;
 
   RecurrentConfig config_;
-  Backend* backend_;
   parts::Projection x_, y_;  // [R, C]
   parts::Projection out_;    // [C, R]
-  Tensor taps_, bias_;       // [K, R], [R]
+  parts::CausalConv conv_;
   Gate input_gate_, recurrent_gate_;
   Tensor decay_;  // [R]: −8·softplus(Λ)
 };

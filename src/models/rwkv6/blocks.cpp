@@ -8,21 +8,16 @@ namespace {
 
 enum Shifted { of_decay, of_key, of_value, of_receptance, of_gate, shifted_count };
 
-const std::vector<Tensor>& tensors_of(parts::BlockState* state) { return static_cast<parts::RecurrentState&>(*state).tensors(); }
-
 }  // namespace
 
 std::unique_ptr<parts::Block> TimeMixConfig::build(const Scope& w, int64_t width, const std::vector<parts::RotaryConfig>&) const {
   return std::make_unique<TimeMix>(w, width, *this);
 }
-std::unique_ptr<parts::Block> ChannelMixConfig::build(const Scope& w, int64_t width_, const std::vector<parts::RotaryConfig>&) const {
-  return std::make_unique<ChannelMix>(w, width_, *this);
-}
 
 TimeMix::TimeMix(const Scope& w, int64_t width, const TimeMixConfig& c)
-    : config_(c),
+    : Recurrence(w.backend(), {{1, width}, {c.heads, c.size, c.size}}),
+      config_(c),
       width_(width),
-      backend_(&w.backend()),
       shift_(w.tensor("time_maa_x", {width})),
       shift_down_(w.linear("time_maa_w1", shifted_count * c.shift_rank, width)),
       decay_(w.tensor("time_decay", {width})),
@@ -60,40 +55,6 @@ Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts:
   const Tensor y = ops::add_weighted(before, r, k, bonus_, v);
   const Tensor normed = ops::affine(ops::layer_norm(y, {.eps = config_.eps}).view({T, C}), gamma_, beta_);
   return o_(ops::multiply(normed, g_(mixed(of_gate), {.activation = Activation::silu})), {.residual = residual});
-}
-
-std::array<Shape, 2> TimeMix::shapes() const { return {Shape{1, width_}, Shape{config_.heads, config_.size, config_.size}}; }
-
-std::unique_ptr<parts::BlockState> TimeMix::start(int64_t context, DType) const {
-  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t TimeMix::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
-
-ChannelMix::ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& c)
-    : width_(width),
-      backend_(&w.backend()),
-      key_shift_(w.tensor("time_maa_k", {width})),
-      gate_shift_(w.tensor("time_maa_r", {width})),
-      key_(w / "key", width, c.width, false),
-      gate_(w / "receptance", width, width, false),
-      value_(w / "value", c.width, width, false, c.output_scale) {}
-
-Tensor ChannelMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
-  const Tensor difference = parts::token_shift(x, tensors_of(state)[0]);
-  const Tensor gate = gate_(ops::affine(difference, gate_shift_, x), {.activation = Activation::sigmoid});
-  const Tensor hidden = key_(ops::affine(difference, key_shift_, x), {.activation = Activation::squared_relu});
-  return value_(hidden, {.gate = gate, .residual = residual});
-}
-
-std::unique_ptr<parts::BlockState> ChannelMix::start(int64_t context, DType) const {
-  const Shape shape{1, width_};
-  return std::make_unique<parts::RecurrentState>(*backend_, std::span(&shape, 1), context);
-}
-
-int64_t ChannelMix::state_bytes(int64_t context, DType) const {
-  const Shape shape{1, width_};
-  return parts::RecurrentState::bytes_for(std::span(&shape, 1), context);
 }
 
 }  // namespace hearth::models::rwkv6

@@ -17,20 +17,16 @@ struct TimeMixConfig final : parts::OwnBlock {
 
 // x [T, C], d = before − x:  x_c = x + d·(μ_c + low-rank_c(x + d·μ)) for c in w, k, v, r, g;  log decay = −exp(w₀ + low-rank(x_w));
 //   y = Sᵀr + (Σ r·u·k)·v;  S ← diag(decay) S + k ⊗ v;  out = Wo (norm(y) ⊙ silu(W x_g))
-class TimeMix final : public parts::Block {
+// State: the last row that it received [1, C], and S [H, N, N].
+class TimeMix final : public parts::Recurrence {
  public:
   TimeMix(const Scope& w, int64_t width, const TimeMixConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
-  std::array<Shape, 2> shapes() const;
-
   TimeMixConfig config_;
   int64_t width_;
-  Backend* backend_;
   Tensor shift_;                     // μ [C]
   Weight shift_down_;                // [5·R, C]
   std::vector<Weight> shift_up_;     // of w, k, v, r, g [C, R]
@@ -41,28 +37,6 @@ class TimeMix final : public parts::Block {
   parts::Projection r_, k_, v_, g_;  // [C, C]
   parts::Projection o_;
   Tensor gamma_, beta_;  // [C], of the norm
-};
-
-struct ChannelMixConfig final : parts::OwnBlock {
-  int64_t width = 0;  // of the hidden layer, I
-  float output_scale = 1;
-  std::unique_ptr<parts::Block> build(const Scope& w, int64_t width, const std::vector<parts::RotaryConfig>& rotaries) const override;
-};
-
-// σ(W x_r) ⊙ value(max(key(x_k), 0)²)
-class ChannelMix final : public parts::Block {
- public:
-  ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& config);
-
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
-
- private:
-  int64_t width_;
-  Backend* backend_;
-  Tensor key_shift_, gate_shift_;         // [C]
-  parts::Projection key_, gate_, value_;  // [I, C], [C, C], [C, I]
 };
 
 }  // namespace hearth::models::rwkv6

@@ -12,15 +12,8 @@ parts::DecoderConfig read_config(const Config& c) {
   using namespace parts;
   c.only("model_type", {"rwkv6"});
   c.only("model_version", {"6_0"});
-  refuse_null(c, {"hidden_size", "num_hidden_layers", "vocab_size", "head_size", "layer_norm_epsilon"});
-  const DecoderKeys keys{.vocabulary = positive_integer(c, "vocab_size", 65536),
-                         .width = positive_integer(c, "hidden_size", 768),
-                         .layers = positive_integer(c, "num_hidden_layers", 24),
-                         .positions = positive_integer(c, "max_position_embeddings", 4096),
-                         .tied = c.boolean("tie_word_embeddings", false)};
-  constexpr int64_t most_layers = 10'000;
-  if (keys.layers > most_layers)
-    fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), keys.layers, most_layers);
+  refuse_null(c, {"head_size", "layer_norm_epsilon"});
+  const DecoderKeys keys = DecoderKeys::read_sizes(c, {.vocabulary = 65536, .width = 768, .layers = 24, .positions = 4096});
   if (c.has("attention_hidden_size") && c.integer("attention_hidden_size") != keys.width)
     fail<UnsupportedError>("{}: 'attention_hidden_size' = {} is not supported, expected 'hidden_size' = {}", c.where(),
                            c.integer("attention_hidden_size"), keys.width);
@@ -36,7 +29,7 @@ parts::DecoderConfig read_config(const Config& c) {
   time.decay_rank = positive_integer(c, "time_decay_extra_dim", large ? 128 : 64);
   const int64_t divisor = positive_integer(c, "head_size_divisor", 8);
   time.eps = float(1e-5 * double(divisor * divisor));
-  ChannelMixConfig channel;
+  ChannelMixConfig channel{.shift = "time_maa_k", .gate_shift = "time_maa_r"};
   channel.width = positive_integer(c, "intermediate_size", int64_t(double(keys.width) * 3.5) / 32 * 32);
   // In folders the key is about 16-bit floats and does not change the result. GGUF files have divided the matrices that add to the residual
   // stream, those of layer i by 2^(i / n).
@@ -56,8 +49,7 @@ parts::DecoderConfig read_config(const Config& c) {
     time.output_scale = channel.output_scale = divided > 0 ? float(std::exp2(double(i / divided))) : 1.0f;
     d.layers.push_back(
         {.mixer = {.name = "attention", .block = std::make_shared<const TimeMixConfig>(time), .before = LayerNormConfig{"ln1", norm}},
-         .mlp = SublayerConfig{
-             .name = "feed_forward", .block = std::make_shared<const ChannelMixConfig>(channel), .before = LayerNormConfig{"ln2", norm}}});
+         .mlp = SublayerConfig{.name = "feed_forward", .block = channel, .before = LayerNormConfig{"ln2", norm}}});
   }
   c.integer("attention_heads", 0);  // of GGUF files, always 0
   keys.finish(c);

@@ -6,20 +6,9 @@
 #include "parts/decoder/token_shift.h"
 
 namespace hearth::models::rwkv7 {
-namespace {
-
-const std::vector<Tensor>& tensors_of(parts::BlockState* state) { return static_cast<parts::RecurrentState&>(*state).tensors(); }
-
-// x + difference · part
-Tensor shifted(const Tensor& x, const Tensor& difference, const Tensor& part) { return ops::affine(difference, part, x); }
-
-}  // namespace
 
 std::unique_ptr<parts::Block> TimeMixConfig::build(const Scope& w, int64_t width, const std::vector<parts::RotaryConfig>&) const {
   return std::make_unique<TimeMix>(w, width, *this);
-}
-std::unique_ptr<parts::Block> ChannelMixConfig::build(const Scope& w, int64_t width_, const std::vector<parts::RotaryConfig>&) const {
-  return std::make_unique<ChannelMix>(w, width_, *this);
 }
 
 LowRank::LowRank(const Scope& w, int64_t width, int64_t rank, bool bias, Activation a)
@@ -30,9 +19,9 @@ Tensor LowRank::operator()(const Tensor& x, Activation after) const {
 }
 
 TimeMix::TimeMix(const Scope& w, int64_t width, const TimeMixConfig& c)
-    : config_(c),
+    : Recurrence(w.backend(), {{1, width}, {c.heads, c.size, c.size}}),
+      config_(c),
       width_(width),
-      backend_(&w.backend()),
       r_(w / "r_proj", width, width, false),
       k_(w / "k_proj", width, width, false),
       v_(w / "v_proj", width, width, false),
@@ -57,7 +46,7 @@ Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts:
   const int64_t T = x.size(0), H = config_.heads, N = config_.size, C = width_;
   const std::vector<Tensor>& stored = tensors_of(state);
   const Tensor difference = parts::token_shift(x, stored[0]);
-  const auto mixed = [&](size_t i) { return shifted(x, difference, shifts_[i]); };
+  const auto mixed = [&](size_t i) { return ops::affine(difference, shifts_[i], x); };
   const auto by_head = [&](const Tensor& t) { return t.view({T, H, N}); };
 
   const Tensor r = r_(mixed(0)), key = k_(mixed(2)), xv = mixed(3);
@@ -83,36 +72,6 @@ Tensor TimeMix::mixed_values(const Tensor& v, const Tensor& x, const parts::Pass
   if (config_.first) return *pass.shared = v;
   const Tensor difference = ops::linear_combination({*pass.shared, v}, {1, -1});
   return ops::affine(difference, value_(x, Activation::sigmoid), v);
-}
-
-std::array<Shape, 2> TimeMix::shapes() const { return {Shape{1, width_}, Shape{config_.heads, config_.size, config_.size}}; }
-
-std::unique_ptr<parts::BlockState> TimeMix::start(int64_t context, DType) const {
-  return std::make_unique<parts::RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t TimeMix::state_bytes(int64_t context, DType) const { return parts::RecurrentState::bytes_for(shapes(), context); }
-
-ChannelMix::ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& c)
-    : width_(width),
-      backend_(&w.backend()),
-      shift_(w.tensor("x_k", {width})),
-      key_(w / "key", width, c.width, false),
-      value_(w / "value", c.width, width, false) {}
-
-Tensor ChannelMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
-  const Tensor mixed = shifted(x, parts::token_shift(x, tensors_of(state)[0]), shift_);
-  return value_(key_(mixed, {.activation = Activation::squared_relu}), {.residual = residual});
-}
-
-std::unique_ptr<parts::BlockState> ChannelMix::start(int64_t context, DType) const {
-  const Shape shape{1, width_};
-  return std::make_unique<parts::RecurrentState>(*backend_, std::span(&shape, 1), context);
-}
-
-int64_t ChannelMix::state_bytes(int64_t context, DType) const {
-  const Shape shape{1, width_};
-  return parts::RecurrentState::bytes_for(std::span(&shape, 1), context);
 }
 
 }  // namespace hearth::models::rwkv7

@@ -27,21 +27,18 @@ struct LowRank {
 // x [T, C] → with x_c = x + (before − x)·μ_c:  r, k, v = W x;  decay e^w, w = −e^−½·σ(lora(x_w));  rate a = σ(lora(x_a));
 //   v ← v + (v of layer 0 − v)·σ(lora(x_v));  κ = normalized k⊙k_k;  k ← k⊙(1 + (a − 1)⊙k_a)
 //   S ← diag(e^w) S − (κ⊙a) ⊗ (Sᵀκ) + k ⊗ v;  y = norm(Sᵀr) + (Σ r·k·r_k)·v;  out = Wo (y⊙gate)
-class TimeMix final : public parts::Block {
+// State: the last row that it received [1, C], and S [H, N, N].
+class TimeMix final : public parts::Recurrence {
  public:
   TimeMix(const Scope& w, int64_t width, const TimeMixConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
-  std::array<Shape, 2> shapes() const;
   Tensor mixed_values(const Tensor& v, const Tensor& x, const parts::Pass& pass) const;
 
   TimeMixConfig config_;
   int64_t width_;
-  Backend* backend_;
   std::array<Tensor, 6> shifts_;     // μ of r, w, k, v, a, g [C]
   parts::Projection r_, k_, v_, o_;  // [C, C]
   LowRank decay_, rate_;
@@ -51,27 +48,6 @@ class TimeMix final : public parts::Block {
   Tensor bonus_;                                // r_k [H, N]
   Tensor key_gamma_;                            // [N]: 1/√N
   Tensor gamma_, beta_;                         // [C], of the norm
-};
-
-struct ChannelMixConfig final : parts::OwnBlock {
-  int64_t width = 0;  // of the hidden layer, I
-  std::unique_ptr<parts::Block> build(const Scope& w, int64_t width, const std::vector<parts::RotaryConfig>& rotaries) const override;
-};
-
-// value(max(key(x + (before − x)·μ), 0)²)
-class ChannelMix final : public parts::Block {
- public:
-  ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& config);
-
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
-  std::unique_ptr<parts::BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
-
- private:
-  int64_t width_;
-  Backend* backend_;
-  Tensor shift_;                   // [C]
-  parts::Projection key_, value_;  // [I, C], [C, I]
 };
 
 }  // namespace hearth::models::rwkv7

@@ -3,8 +3,7 @@
 #include "models/rwkv7/blocks.h"
 #include "parts/config_reading.h"
 #include "parts/decoder/reading.h"
-#include "weights/aliases.h"
-#include "weights/derived.h"
+#include "parts/decoder/shift_tensors.h"
 #include "weights/stacked.h"
 
 namespace hearth::models::rwkv7 {
@@ -35,16 +34,8 @@ parts::DecoderConfig read_config(const Config& c) {
   c.only("model_type", {"rwkv7"});
   c.only("hidden_act", {"sqrelu"});
   c.only_null("attn");
-  refuse_null(c, {"hidden_size", "num_hidden_layers", "vocab_size", "decay_low_rank_dim", "a_low_rank_dim", "v_low_rank_dim",
-                  "gate_low_rank_dim", "norm_eps"});
-  DecoderKeys keys{.vocabulary = positive_integer(c, "vocab_size", 32000),
-                   .width = positive_integer(c, "hidden_size", 2048),
-                   .layers = positive_integer(c, "num_hidden_layers", 24),
-                   .positions = positive_integer(c, "max_position_embeddings", 2048),
-                   .tied = c.boolean("tie_word_embeddings", false)};
-  constexpr int64_t most_layers = 10'000;
-  if (keys.layers > most_layers)
-    fail<WeightError>("{}: 'num_hidden_layers' = {}, expected at most {}", c.where(), keys.layers, most_layers);
+  refuse_null(c, {"decay_low_rank_dim", "a_low_rank_dim", "v_low_rank_dim", "gate_low_rank_dim", "norm_eps"});
+  const DecoderKeys keys = DecoderKeys::read_sizes(c, {.vocabulary = 32000, .width = 2048, .layers = 24, .positions = 2048});
   const NormConfig norm{.kind = NormConfig::Kind::layer, .eps = float(c.number("norm_eps", 1e-5)), .bias = c.boolean("norm_bias", true)};
 
   TimeMixConfig time;
@@ -73,12 +64,11 @@ parts::DecoderConfig read_config(const Config& c) {
     return own;
   }();
   const auto other = std::make_shared<const TimeMixConfig>(time);
-  const auto mlp = std::make_shared<const ChannelMixConfig>(channel);
   for (int64_t i = 0; i < keys.layers; ++i) {
     std::shared_ptr<const OwnBlock> mixer = other;
     if (i == 0) mixer = first;
     d.layers.push_back({.mixer = {.name = "attn", .block = mixer, .before = LayerNormConfig{"attn_norm", norm}},
-                        .mlp = SublayerConfig{.name = "ffn", .block = mlp, .before = LayerNormConfig{"ffn_norm", norm}}});
+                        .mlp = SublayerConfig{.name = "ffn", .block = channel, .before = LayerNormConfig{"ffn_norm", norm}}});
   }
   c.integer("attention_heads", 0);  // of GGUF files, always 0
   c.no_effect({"attn_mode", "fuse_norm", "fuse_cross_entropy", "fuse_linear_cross_entropy", "use_l2warp"});
@@ -88,33 +78,18 @@ parts::DecoderConfig read_config(const Config& c) {
 
 std::shared_ptr<TensorSource> present(std::shared_ptr<TensorSource> published, const Config&) {
   static const std::string unread[] = {"model.layers.0.attn.v_lora."};
+  static constexpr std::string_view vectors[] = {"model.layers.#.attn.k_k", "model.layers.#.attn.k_a", "model.layers.#.attn.r_k",
+                                                 "model.layers.#.ffn.x_k"};
   published = without(std::move(published), unread);
-  std::map<std::string, DerivedTensor> tensors;
   const auto stored = published->list();
-  for (const auto& entry : stored) {
-    const std::string& name = entry.first;
-    const TensorInfo& info = entry.second;
-    const int64_t count = info.shape.numel();
-    const auto flat = [&](const std::string& pattern, const Shape& shape) {
-      if (rewrite(name, pattern, pattern) && info.shape != shape) tensors[name] = derive_view(name, info.dtype, shape);
-    };
-    for (const char* vector : {"attn.k_k", "attn.k_a", "attn.r_k", "ffn.x_k"}) flat(std::string("model.layers.#.") + vector, {count});
-    if (count % 6 == 0) flat("model.layers.#.attn.x_x", {6, 1, 1, count / 6});
-    if (const auto of_all = rewrite(name, "model.layers.#.attn.x_r", "model.layers.#.attn.x_x")) {
-      std::vector<std::string> all;
-      for (const char* part : {"r", "w", "k", "v", "a", "g"}) {
-        const std::string from = name.substr(0, name.size() - 1) + part;
-        if (stored.contains(from) && stored.at(from).shape.numel() == count) all.push_back(from);
-      }
-      // Missing ones are reported as a missing vector of all.
-      if (all.size() == 6) tensors[*of_all] = derive_joined(std::move(all), {6, 1, 1, count});
-    }
-    constexpr std::string_view rate = "model.layers.0.attn.a_lora.";
-    if (name.starts_with(rate)) {
-      DerivedTensor copy = derive_view(name, info.dtype, info.shape);
-      copy.replaces = false;
-      tensors[std::string(unread[0]) + name.substr(rate.size())] = std::move(copy);
-    }
+  std::map<std::string, DerivedTensor> tensors = parts::shift_tensors(
+      stored, {.joined = "model.layers.#.attn.x_x", .first = "model.layers.#.attn.x_r", .letters = "rwkvag", .vectors = vectors});
+  constexpr std::string_view rate = "model.layers.0.attn.a_lora.";
+  for (const auto& [name, info] : stored) {
+    if (!name.starts_with(rate)) continue;
+    DerivedTensor copy = derive_view(name, info.dtype, info.shape);
+    copy.replaces = false;
+    tensors[std::string(unread[0]) + name.substr(rate.size())] = std::move(copy);
   }
   return derived(std::move(published), std::move(tensors));
 }

@@ -4,7 +4,7 @@
 
 namespace hearth::parts {
 
-CausalConv::CausalConv(const Scope& w, int64_t channels_, int64_t kernel_, bool with_bias) : channels(channels_), kernel(kernel_) {
+CausalConv::CausalConv(const Scope& w, int64_t channels, int64_t kernel, bool with_bias) {
   const Tensor stored = w.tensor("weight", {channels, 1, kernel});
   if (stored) taps = ops::contiguous(stored.view({channels, kernel}).permute({1, 0}));
   if (with_bias) bias = w.tensor("bias", {channels});

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "parts/decoder/attention.h"
+#include "parts/decoder/channel_mix.h"
 #include "parts/decoder/experts.h"
 #include "parts/decoder/latent_attention.h"
 #include "parts/decoder/mlp.h"
@@ -18,8 +19,8 @@ struct OwnBlock {
   virtual std::unique_ptr<Block> build(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries) const = 0;
 };
 
-using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, SelectiveMixerConfig, StateSpaceMixerConfig, MlpConfig,
-                                 ExpertsConfig, std::shared_ptr<const OwnBlock>>;
+using BlockConfig = std::variant<AttentionConfig, LatentAttentionConfig, SelectiveMixerConfig, StateSpaceMixerConfig, ChannelMixConfig,
+                                 MlpConfig, ExpertsConfig, std::shared_ptr<const OwnBlock>>;
 
 // The names are those of the checkpoint, below the layer.
 struct LayerNormConfig {

@@ -15,6 +15,7 @@ std::unique_ptr<Block> build(const Scope& w, const DecoderConfig& d, const Block
     }
     std::unique_ptr<Block> operator()(const SelectiveMixerConfig& c) const { return std::make_unique<SelectiveMixer>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const StateSpaceMixerConfig& c) const { return std::make_unique<StateSpaceMixer>(w, d.width, c); }
+    std::unique_ptr<Block> operator()(const ChannelMixConfig& c) const { return std::make_unique<ChannelMix>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const MlpConfig& c) const { return std::make_unique<Mlp>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const ExpertsConfig& c) const { return std::make_unique<Experts>(w, d.width, c); }
     std::unique_ptr<Block> operator()(const std::shared_ptr<const OwnBlock>& c) const { return c->build(w, d.width, d.rotaries); }

@@ -186,15 +186,21 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
 }
 
 DecoderKeys DecoderKeys::read_without_attention(const Config& c, const DecoderKeys& defaults) {
-  refuse_null(c, {defaults.names.activation, "hidden_size", "num_hidden_layers", defaults.names.eps, "vocab_size"});
-  DecoderKeys k = defaults;
+  refuse_null(c, {defaults.names.activation, defaults.names.eps});
+  DecoderKeys k = read_sizes(c, defaults);
   k.default_activation = defaults.activation;
+  k.activation = transformers_activation(c, k.names.activation, name_of(defaults.activation));
+  k.eps = float(c.number(k.names.eps, double(defaults.eps)));
+  return k;
+}
+
+DecoderKeys DecoderKeys::read_sizes(const Config& c, const DecoderKeys& defaults) {
+  refuse_null(c, {"hidden_size", "num_hidden_layers", "vocab_size"});
+  DecoderKeys k = defaults;
   k.vocabulary = positive_integer(c, "vocab_size", defaults.vocabulary);
   k.width = positive_integer(c, "hidden_size", defaults.width);
   k.layers = read_layer_count(c, defaults.layers);
   k.positions = positive_integer(c, "max_position_embeddings", defaults.positions);
-  k.activation = transformers_activation(c, k.names.activation, name_of(defaults.activation));
-  k.eps = float(c.number(k.names.eps, double(defaults.eps)));
   k.tied = c.boolean("tie_word_embeddings", defaults.tied);
   return k;
 }
@@ -216,6 +222,14 @@ DecoderConfig DecoderKeys::decoder() const {
 LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {
   return {.mixer = {.name = "self_attn", .block = attention, .before = LayerNormConfig{"input_layernorm", norm}},
           .mlp = SublayerConfig{.name = "mlp", .block = mlp, .before = LayerNormConfig{"post_attention_layernorm", norm}}};
+}
+
+DecoderConfig backbone(const DecoderKeys& keys, const BlockConfig& mixer) {
+  DecoderConfig d = keys.decoder();
+  d.rotaries.clear();
+  d.layers.assign(size_t(keys.layers), {.mixer = {.name = "mixer", .block = mixer, .before = LayerNormConfig{"norm", keys.rms_norm()}}});
+  d.embedding = "backbone.embeddings", d.layer = "backbone.layers", d.last_norm = "backbone.norm_f";
+  return d;
 }
 
 LayerConfig sandwich_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {

@@ -39,6 +39,8 @@ struct DecoderKeys {
   static DecoderKeys read(const Config& config, const DecoderKeys& defaults);
   // The same for a family without attention and MLPs: no heads, no rotary positions, no intermediate_size.
   static DecoderKeys read_without_attention(const Config& config, const DecoderKeys& defaults);
+  // Only vocab_size, hidden_size, num_hidden_layers, max_position_embeddings and tie_word_embeddings.
+  static DecoderKeys read_sizes(const Config& config, const DecoderKeys& defaults);
   // The other keys of published files: those of training and bookkeeping are ignored; those that would change the network, and that the
   // family has not read, have one supported value. Then Config::finish().
   void finish(const Config& config) const;
@@ -51,6 +53,10 @@ struct DecoderKeys {
 
 // The layer of most families: attention behind input_layernorm, an MLP behind post_attention_layernorm.
 LayerConfig pre_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
+
+// A decoder whose layers are one of these mixers behind a norm, without rotary positions, under the names of mamba_ssm:
+// backbone.layers.#.mixer.
+DecoderConfig backbone(const DecoderKeys& keys, const BlockConfig& mixer);
 
 // The layer between norms of Gemma: input_layernorm, attention, post_attention_layernorm; pre_feedforward_layernorm, MLP,
 // post_feedforward_layernorm.

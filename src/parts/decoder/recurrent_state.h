@@ -45,4 +45,20 @@ class RecurrentState final : public BlockState {
   int64_t copy_bytes_ = 0;        // of the tensors once
 };
 
+// A block whose state is a RecurrentState.
+class Recurrence : public Block {
+ public:
+  std::unique_ptr<BlockState> start(int64_t context, DType cache) const final;
+  int64_t state_bytes(int64_t context, DType cache) const final;
+
+ protected:
+  // shapes: of the state's tensors
+  Recurrence(Backend& backend, std::vector<Shape> shapes) : backend_(&backend), shapes_(std::move(shapes)) {}
+  static const std::vector<Tensor>& tensors_of(BlockState* state) { return static_cast<RecurrentState&>(*state).tensors(); }
+
+ private:
+  Backend* backend_;
+  std::vector<Shape> shapes_;
+};
+
 }  // namespace hearth::parts

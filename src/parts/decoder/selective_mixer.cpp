@@ -5,7 +5,6 @@
 #include "core/on_host.h"
 #include "ops/pointwise.h"
 #include "ops/shape_ops.h"
-#include "parts/decoder/recurrent_state.h"
 
 namespace hearth::parts {
 
@@ -21,8 +20,8 @@ Tensor decay_rates(const Scope& w, const Shape& shape, bool logarithms) {
 }
 
 SelectiveMixer::SelectiveMixer(const Scope& w, int64_t width, const SelectiveMixerConfig& c)
-    : config_(c),
-      backend_(&w.backend()),
+    : Recurrence(w.backend(), {{c.kernel - 1, c.inner}, {c.states, c.inner}}),
+      config_(c),
       in_(w / "in_proj", width, 0, c.inner, 2 * c.inner, c.bias),
       gate_(w / "in_proj", width, c.inner, c.inner, 2 * c.inner, c.bias),
       conv_(w / "conv1d", c.inner, c.kernel, c.conv_bias),
@@ -39,7 +38,7 @@ SelectiveMixer::SelectiveMixer(const Scope& w, int64_t width, const SelectiveMix
 }
 
 Tensor SelectiveMixer::operator()(const Tensor& u, const Tensor& residual, const Pass&, BlockState* state) const {
-  const std::vector<Tensor>& stored = static_cast<RecurrentState&>(*state).tensors();
+  const std::vector<Tensor>& stored = tensors_of(state);
   const int64_t R = config_.rank, S = config_.states;
   const auto [in, gate] = ops::linears(u, {{in_.weight, in_.bias}, {gate_.weight, gate_.bias, {.activation = config_.activation}}});
   const Tensor x = conv_(in, stored[0], config_.activation), parameters = parameters_(x);
@@ -51,11 +50,5 @@ Tensor SelectiveMixer::operator()(const Tensor& u, const Tensor& residual, const
   const Tensor y = ops::selective_scan(x, dt, a_, part(R, S, b_norm_), part(R + S, S, c_norm_), d_, stored[1]);
   return out_(ops::multiply(y, gate), {.residual = residual});
 }
-
-std::unique_ptr<BlockState> SelectiveMixer::start(int64_t context, DType) const {
-  return std::make_unique<RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t SelectiveMixer::state_bytes(int64_t context, DType) const { return RecurrentState::bytes_for(shapes(), context); }
 
 }  // namespace hearth::parts

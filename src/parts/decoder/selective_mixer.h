@@ -4,10 +4,10 @@
 //   x, z = in_proj(u);  x = act(conv(x));  δ, b, c = x_proj(x);  dt = softplus(dt_proj(δ));  y = scan(x, dt, b, c) · act(z);  out_proj(y)
 #pragma once
 
-#include "parts/decoder/block.h"
 #include "parts/decoder/causal_conv.h"
 #include "parts/decoder/norm.h"
 #include "parts/decoder/projection.h"
+#include "parts/decoder/recurrent_state.h"
 
 namespace hearth::parts {
 
@@ -30,21 +30,16 @@ struct SelectiveMixerConfig {
 // Decay rates a < 0 [rows, columns], of a tensor of this shape that stores them or log(−a).
 Tensor decay_rates(const Scope& w, const Shape& shape, bool logarithms);
 
-class SelectiveMixer final : public Block {
+// State: the last K − 1 inputs of the convolution [K − 1, I], and the states [S, I].
+class SelectiveMixer final : public Recurrence {
  public:
   // in_proj [2·I, C], conv1d [I, 1, K], x_proj [rank + 2·S, I], dt_proj [I, rank] with bias, A_log [I, S], D [I], out_proj [C, I]
   SelectiveMixer(const Scope& w, int64_t width, const SelectiveMixerConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
-  // The last K − 1 inputs of the convolution, and the states [S, I], in f32.
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
-  std::array<Shape, 2> shapes() const { return {conv_.tail(), {config_.states, config_.inner}}; }
-
   SelectiveMixerConfig config_;
-  Backend* backend_;
   Projection in_, gate_;  // [I, C]
   CausalConv conv_;
   Projection parameters_, dt_, out_;

@@ -1,6 +1,5 @@
 #include "parts/decoder/state_space_mixer.h"
 
-#include "parts/decoder/recurrent_state.h"
 #include "parts/decoder/selective_mixer.h"
 
 namespace hearth::parts {
@@ -17,8 +16,8 @@ Projection rows_of_in_proj(const Scope& w, int64_t width, const StateSpaceMixerC
 }  // namespace
 
 StateSpaceMixer::StateSpaceMixer(const Scope& w, int64_t width, const StateSpaceMixerConfig& c)
-    : config_(c),
-      backend_(&w.backend()),
+    : Recurrence(w.backend(), {{c.kernel - 1, convolved_of(c)}, {c.heads, c.states, c.head}}),
+      config_(c),
       gate_(rows_of_in_proj(w, width, c, 0, inner_of(c))),
       in_(rows_of_in_proj(w, width, c, inner_of(c), convolved_of(c))),
       dt_(rows_of_in_proj(w, width, c, inner_of(c) + convolved_of(c), c.heads)),
@@ -33,7 +32,7 @@ StateSpaceMixer::StateSpaceMixer(const Scope& w, int64_t width, const StateSpace
       out_(w / "out_proj", inner_of(c), width, c.bias) {}
 
 Tensor StateSpaceMixer::operator()(const Tensor& u, const Tensor& residual, const Pass&, BlockState* state) const {
-  const std::vector<Tensor>& stored = static_cast<RecurrentState&>(*state).tensors();
+  const std::vector<Tensor>& stored = tensors_of(state);
   const auto [gate, in, dt] =
       ops::linears(u, {{gate_.weight, gate_.bias, {.activation = Activation::silu}}, {in_.weight, in_.bias}, {dt_.weight, dt_.bias}});
   const Tensor xbc = conv_(in, stored[0], config_.activation);
@@ -48,11 +47,5 @@ Tensor StateSpaceMixer::gated_norm(const Tensor& y, const Tensor& gate) const {
   const Tensor normed = ops::affine(normalized(x.view({T, G, I / G}), {.eps = config_.eps}).view({T, I}), gamma_, {});
   return config_.gated_first ? normed : ops::multiply(normed, gate);
 }
-
-std::unique_ptr<BlockState> StateSpaceMixer::start(int64_t context, DType) const {
-  return std::make_unique<RecurrentState>(*backend_, shapes(), context);
-}
-
-int64_t StateSpaceMixer::state_bytes(int64_t context, DType) const { return RecurrentState::bytes_for(shapes(), context); }
 
 }  // namespace hearth::parts

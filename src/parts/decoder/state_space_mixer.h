@@ -4,10 +4,10 @@
 //   z, xbc, dt = in_proj(u);  x, b, c = act(conv(xbc));  y = scan(x, dt, b, c);  out_proj(norm(y · silu(z)))
 #pragma once
 
-#include "parts/decoder/block.h"
 #include "parts/decoder/causal_conv.h"
 #include "parts/decoder/norm.h"
 #include "parts/decoder/projection.h"
+#include "parts/decoder/recurrent_state.h"
 
 namespace hearth::parts {
 
@@ -25,22 +25,18 @@ struct StateSpaceMixerConfig {
   bool operator==(const StateSpaceMixerConfig&) const = default;
 };
 
-class StateSpaceMixer final : public Block {
+// State: the last K − 1 inputs of the convolution [K − 1, I + 2·G·S], and the states [N, S, D].
+class StateSpaceMixer final : public Recurrence {
  public:
   // in_proj [2·I + 2·G·S + N, C] with I = N·D, conv1d [I + 2·G·S, 1, K], dt_bias [N], A_log [N], D [N], norm [I], out_proj [C, I]
   StateSpaceMixer(const Scope& w, int64_t width, const StateSpaceMixerConfig& config);
 
   Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
-  // The last K − 1 inputs of the convolution, and the states [N, S, D], in f32.
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
 
  private:
-  std::array<Shape, 2> shapes() const { return {conv_.tail(), {config_.heads, config_.states, config_.head}}; }
   Tensor gated_norm(const Tensor& y, const Tensor& gate) const;
 
   StateSpaceMixerConfig config_;
-  Backend* backend_;
   Projection gate_, in_, dt_;  // rows of in_proj
   CausalConv conv_;
   StateSpaceSpec scan_;
