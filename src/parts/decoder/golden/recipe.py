@@ -20,6 +20,15 @@ torch.set_default_dtype(torch.float64)
 VERSIONS = f"transformers {transformers.__version__}, torch {torch.__version__}"
 
 
+def execute_in_double(module, *corrections):
+    """Runs the module's source again with float64 in the place of float32. corrections: (wrong, right), pieces of the source."""
+    source = module.__spec__.loader.get_source(module.__name__)
+    for wrong, right in (*corrections, ("torch.float32", "torch.float64"), (".float()", ".double()")):
+        assert wrong in source, wrong
+        source = source.replace(wrong, right)
+    exec(compile(source, module.__spec__.origin, "exec"), module.__dict__)
+
+
 def tokens(count, vocabulary, seed=1):
     """The ids of a text: a fixed sequence without structure."""
     ids, state = [], seed
