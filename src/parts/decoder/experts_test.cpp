@@ -3,7 +3,10 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "parts/decoder/decoder.h"
+#include "parts/decoder/reading.h"
 #include "parts/golden_case_test.h"
 
 namespace hearth::parts {
@@ -71,31 +74,95 @@ TEST(Router, tokens_are_listed_expert_by_expert) {
   EXPECT_EQ(r.begins, (std::vector<int64_t>{0, 1, 4, 6}));
 }
 
-// Multiplications and additions of products, and the weights that they read.
+// Multiplications and additions of products, how often each weight of an expert is read, and the bytes of these.
 struct Products : Observer {
   void on_op(const OpEvent& event) override {
     if (event.flop == 0) return;
     flop += event.flop;
-    if (event.weight.find("experts.") != event.weight.npos) ++experts[std::string(event.weight)];
+    if (event.weight.find(".experts.") == event.weight.npos) return;
+    ++reads[std::string(event.weight)];
+    bytes += event.weight_bytes;
   }
   double flop = 0;
-  std::map<std::string, int> experts;
+  int64_t bytes = 0;
+  std::map<std::string, int> reads;
 };
 
+// The same of the experts that the router chooses for the tokens x [T, C], each once.
+std::map<std::string, int> chosen_by_router(Weights& weights, const Tensor& x, const std::string& path, const ExpertsConfig& c) {
+  const int64_t width = x.size(1);
+  const std::vector<float> logits =
+      Projection((Scope(weights) / path / c.names.router).exact(), width, c.router.experts, c.router.bias)(x).to_vector();
+  std::set<int64_t> experts;
+  for (size_t t = 0; t < size_t(x.size(0)); ++t)
+    for (const auto& [expert, weight] : chosen(
+             {logits.begin() + std::ptrdiff_t(t) * c.router.experts, logits.begin() + std::ptrdiff_t(t + 1) * c.router.experts}, c.router))
+      experts.insert(expert);
+  std::map<std::string, int> reads;
+  for (const int64_t e : experts)
+    for (const char* part : {"gate_proj", "up_proj", "down_proj"}) reads[fmt::format("{}.experts.{}.{}.weight", path, e, part)] = 1;
+  return reads;
+}
+
+// All tokens of an expert together: each matrix is read once.
 BACKEND_TEST(Experts, only_the_chosen_are_read_and_multiplied) {
-  constexpr int64_t width = 32, hidden = 24, count = 16, k = 3;
+  constexpr int64_t width = 32, hidden = 24, count = 16, k = 3, shared = 20;
+  const ExpertsConfig plain{.router = {.experts = count, .chosen = k}, .expert = {.width = hidden}};
+  ExpertsConfig clamped = plain, with_shared = plain;
+  clamped.router.score = Score::chosen_softmax, clamped.router.bias = true;
+  clamped.expert.bias = true, clamped.expert.limit = 7, clamped.expert.activation = Activation::quick_gelu;
+  with_shared.shared = ExpertsConfig::Shared{.mlp = {.width = shared}};
+  for (const ExpertsConfig& c : {plain, clamped, with_shared}) {
+    Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+    const Experts experts(Scope(weights) / "mlp", width, c);
+    for (const int64_t T : {1, 2, 5, 40}) {
+      SCOPED_TRACE(T);
+      const Tensor x = Tensor::from(device, {T, width}, test::test_values("experts.x", T * width));
+      const std::map<std::string, int> expected = chosen_by_router(weights, x, "mlp", c);
+      Products products;
+      {
+        const ObserverScope scope(products);
+        experts(x, {}, {}, nullptr);
+      }
+      EXPECT_EQ(products.reads, expected);
+      if (T == 1) { EXPECT_EQ(expected.size(), size_t(3 * k)); }
+      if (T == 5) { EXPECT_LT(expected.size(), size_t(3 * count)); }
+      EXPECT_EQ(products.bytes, std::ssize(expected) * width * hidden * int64_t(sizeof(float)));
+      EXPECT_EQ(products.flop, 2.0 * double(T * width) * double(count + 3 * k * hidden + (c.shared ? 3 * shared : 0)));
+    }
+  }
+}
+
+// A prompt reads the experts of all its tokens in each layer, and then each token only its own.
+BACKEND_TEST(Experts, decoding_reads_the_experts_of_one_token) {
+  constexpr int64_t width = 16, count = 12, k = 2;
+  const ExpertsConfig c{.router = {.experts = count, .chosen = k}, .expert = {.width = 8}};
+  DecoderConfig d{.vocabulary = 31, .width = width, .rotaries = {{.size = 8}}};
+  d.layers.assign(3, pre_norm({}, AttentionConfig{.heads = 2, .groups = 1, .head = 8}, c));
   Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
-  const Experts experts(Scope(weights) / "mlp", width, {.router = {.experts = count, .chosen = k}, .expert = {.width = hidden}});
-  for (const int64_t T : {1, 2, 40}) {
-    const Tensor x = Tensor::from(device, {T, width}, test::test_values("experts.x", T * width));
-    Products products;
+  const Decoder net{Scope(weights), d};
+  DecoderState state = net.trunk.start(32, DType::f32);
+  for (const std::vector<int32_t>& ids : {std::vector<int32_t>{3, 14, 15, 9, 26}, {5}, {30}}) {
+    // What the experts of each layer receive.
+    struct Inputs : Products {
+      void on_op(const OpEvent& event) override {
+        Products::on_op(event);
+        if (event.weight.ends_with(".mlp.gate.weight")) routed.push_back(event.x.to_vector());
+      }
+      std::vector<std::vector<float>> routed;
+    } products;
     {
       const ObserverScope scope(products);
-      experts(x, {}, {}, nullptr);
+      net.hidden(ids, state, state.length + std::ssize(ids));
     }
-    EXPECT_EQ(products.flop, 2.0 * double(T * count * width) + 2.0 * double(T * k * 3 * width * hidden)) << T;
-    if (T == 1) { EXPECT_EQ(products.experts.size(), size_t(3 * k)); }
-    for (const auto& [name, times] : products.experts) EXPECT_EQ(times, 1) << name;  // all tokens of an expert together
+    ASSERT_EQ(products.routed.size(), d.layers.size());
+    std::map<std::string, int> expected;
+    for (size_t layer = 0; layer < d.layers.size(); ++layer) {
+      const Tensor x = Tensor::from(device, {std::ssize(ids), width}, products.routed[layer]);
+      expected.merge(chosen_by_router(weights, x, fmt::format("model.layers.{}.mlp", layer), c));
+    }
+    EXPECT_EQ(products.reads, expected);
+    if (ids.size() == 1) { EXPECT_EQ(expected.size(), 3 * 3 * size_t(k)); }
   }
 }
 
