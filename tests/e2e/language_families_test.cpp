@@ -133,6 +133,26 @@ TEST_F(LanguageFamilies, a_state_of_another_model_is_refused_by_the_key_that_dif
   }
 }
 
+// Every family is given the state of the next.
+TEST_F(LanguageFamilies, a_state_of_another_family_is_refused_by_name) {
+  std::vector<std::string> names;
+  for (const auto& [name, family] : models::language_families()) {
+    if (name.starts_with("mock_")) continue;
+    names.emplace_back(name);
+    write(names.back(), family, folder / names.back());
+    LanguageModel model = LanguageModel::open(folder / names.back(), {.threads = 2});
+    model.complete({.prompt_ids = std::vector<int32_t>{1, 2, 3}, .max_tokens = 1, .ignore_end = true});
+    model.save_state(folder / (names.back() + ".state"));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string& other = names[(i + 1) % names.size()];
+    LanguageModel model = LanguageModel::open(folder / names[i], {.threads = 2});
+    EXPECT_EQ(message_of<WeightError>([&] { model.load_state(folder / (other + ".state")); }, folder.path()),
+              fmt::format("FOLDER/{0}.state: is of another model: 'family' is {0}, expected {1}", other, names[i]));
+    model.load_state(folder / (names[i] + ".state"));
+  }
+}
+
 TEST_F(LanguageFamilies, every_type_of_cache_is_close_to_f32) {
   for (const auto& [name_, family] : models::language_families()) {
     const std::string name(name_);

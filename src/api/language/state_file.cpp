@@ -90,9 +90,12 @@ SavedText read_state(const std::filesystem::path& path, const LanguageState& s) 
   };
   if (stated("format") != format) fail<WeightError>("{}: not the state of a text, expected \"{}\" in its metadata", path.string(), format);
   const Config of_file = Config::parse(stated("model"), path.string() + ": model");
-  for (const auto& [key, value] : identity(s))
+  const auto require = [&](const std::string& key, const std::string& value) {
     if (const std::string theirs = of_file.text(key, "absent"); theirs != value)
       fail<WeightError>("{}: is of another model: '{}' is {}, expected {}", path.string(), key, theirs, value);
+  };
+  require("family", s.family);  // keys of another family would say less
+  for (const auto& [key, value] : identity(s)) require(key, value);
   if (stated("cache_type") != name_of(s.cache_type))
     fail<WeightError>("{}: has a KV cache of {}, expected {}", path.string(), stated("cache_type"), name_of(s.cache_type));
 

@@ -22,7 +22,7 @@ struct SavedText {
 
 // UsageError if the model has processed no text yet. The file is written atomically.
 void write_state(const std::filesystem::path& path, const LanguageState& state);
-// WeightError if the file is of another model, named by the first key that differs, or of another KV cache type; IoError.
+// WeightError if the file is of another model, named by its family or by the first key that differs, or of another KV cache type; IoError.
 SavedText read_state(const std::filesystem::path& path, const LanguageState& state);
 
 }  // namespace hearth::api
