@@ -1,7 +1,5 @@
 #include "models/gemma2/config.h"
 
-#include <cmath>
-
 #include "parts/config_reading.h"
 #include "parts/decoder/reading.h"
 
@@ -22,19 +20,16 @@ parts::DecoderConfig read_config(const Config& c) {
                                                  .activation = Activation::gelu_tanh,
                                                  .tied = true,
                                                  .names = {.activation = "hidden_activation"}});
-  NormConfig norm = keys.rms_norm();
-  norm.offset = float(c.number("norm_offset", 1.0));  // 0 in GGUF files, which store the sum
-  c.no_effect({"norm_offset"});
+  const NormConfig norm = read_offset_norm(c, keys);
 
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = attention.o_bias = c.boolean("attention_bias", false);
-  attention.scale = float(1 / std::sqrt(c.number("query_pre_attn_scalar", 256.0)));
+  attention.scale = read_score_divisor(c, "query_pre_attn_scalar", 256);
   attention.soft_cap = read_soft_cap(c, "attn_logit_softcapping", 50);
   const int64_t window = positive_integer(c, "sliding_window", 4096);
 
   DecoderConfig d = keys.decoder();
-  d.embedding_scale = std::sqrt(double(keys.width));
-  d.rounds_embedding_scale = true;
+  scale_embeddings_by_root(d);
   d.norm = norm;
   d.head.soft_cap = read_soft_cap(c, "final_logit_softcapping", 30);
   for (const bool sliding : read_sliding_layers(c, keys.layers, [](int64_t i) { return i % 2 == 0; })) {

@@ -1,7 +1,5 @@
 #include "models/gemma3/config.h"
 
-#include <cmath>
-
 #include "parts/config_reading.h"
 #include "parts/decoder/reading.h"
 
@@ -24,19 +22,16 @@ parts::DecoderConfig read_config(const Config& c) {
                                                  .rotary = {.theta = 1e6},
                                                  .rotary_layers = "full_attention",
                                                  .names = {.activation = "hidden_activation"}});
-  NormConfig norm = keys.rms_norm();
-  norm.offset = float(c.number("norm_offset", 1.0));  // 0 in GGUF files, which store the sum
-  c.no_effect({"norm_offset"});
+  const NormConfig norm = read_offset_norm(c, keys);
 
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = attention.o_bias = c.boolean("attention_bias", false);
-  attention.scale = float(1 / std::sqrt(c.number("query_pre_attn_scalar", 256.0)));
+  attention.scale = read_score_divisor(c, "query_pre_attn_scalar", 256);
   attention.qk_norm = QkNormConfig{.norm = norm};
   const int64_t window = positive_integer(c, "sliding_window", 4096);
 
   DecoderConfig d = keys.decoder();
-  d.embedding_scale = std::sqrt(double(keys.width));
-  d.rounds_embedding_scale = true;
+  scale_embeddings_by_root(d);
   d.norm = norm;
   d.head.soft_cap = read_soft_cap(c, "final_logit_softcapping", 0);
   // Layers with a window have plain angles of another base.
@@ -48,8 +43,7 @@ parts::DecoderConfig read_config(const Config& c) {
     parameters.finish();
   }
   d.rotaries.push_back(local);
-  const int64_t period = positive_integer(c, "sliding_window_pattern", 6);
-  for (const bool sliding : read_sliding_layers(c, keys.layers, [&](int64_t i) { return (i + 1) % period != 0; })) {
+  for (const bool sliding : read_sliding_pattern(c, keys.layers, 6)) {
     attention.window = sliding ? window : 0;
     attention.rotary = sliding ? 1 : 0;
     d.layers.push_back(sandwich_norm(norm, attention, keys.mlp()));

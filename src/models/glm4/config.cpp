@@ -8,23 +8,21 @@ namespace hearth::models::glm4 {
 parts::DecoderConfig read_config(const Config& c) {
   using namespace parts;
   c.only("model_type", {"glm4"});
-  DecoderKeys keys = DecoderKeys::read(c, {.vocabulary = 151552,
-                                           .width = 4096,
-                                           .mlp_width = 13696,
-                                           .layers = 40,
-                                           .heads = 32,
-                                           .groups = 2,
-                                           .head = 128,
-                                           .positions = 131072,
-                                           .eps = 1.5625e-7f,
-                                           .partial = 0.5,
-                                           .names = {.partial = "partial_rotary_factor"}});
-  keys.rotary.pairs = RotaryPairs::neighbors;
+  const DecoderKeys keys = DecoderKeys::read(c, {.vocabulary = 151552,
+                                                 .width = 4096,
+                                                 .mlp_width = 13696,
+                                                 .layers = 40,
+                                                 .heads = 32,
+                                                 .groups = 2,
+                                                 .head = 128,
+                                                 .positions = 131072,
+                                                 .eps = 1.5625e-7f,
+                                                 .partial = 0.5,
+                                                 .rotary = {.pairs = RotaryPairs::neighbors},
+                                                 .names = {.partial = "partial_rotary_factor"}});
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = c.boolean("attention_bias", true);  // the output has none
-  MlpConfig mlp = keys.mlp();
-  mlp.fused = true;
-  LayerConfig layer = pre_norm(keys.rms_norm(), attention, mlp);
+  LayerConfig layer = pre_norm(keys.rms_norm(), attention, keys.fused_mlp());
   layer.mixer.after = LayerNormConfig{"post_self_attn_layernorm", keys.rms_norm()};
   layer.mlp->after = LayerNormConfig{"post_mlp_layernorm", keys.rms_norm()};
 

@@ -19,11 +19,9 @@ parts::DecoderConfig read_config(const Config& c) {
   AttentionConfig attention = keys.attention();
   attention.fused = true;
   attention.window = read_window_or_none(c);
-  MlpConfig mlp = keys.mlp();
-  mlp.fused = true;
 
   DecoderConfig d = keys.decoder();
-  d.layers.assign(size_t(keys.layers), pre_norm(keys.rms_norm(), attention, mlp));
+  d.layers.assign(size_t(keys.layers), pre_norm(keys.rms_norm(), attention, keys.fused_mlp()));
 
   c.only("attention_bias", false);
   c.only("mlp_bias", false);

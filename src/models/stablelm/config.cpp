@@ -18,22 +18,18 @@ parts::DecoderConfig read_config(const Config& c) {
                                                  .eps = 1e-5f,
                                                  .partial = 0.25,
                                                  .names = {.eps = "layer_norm_eps", .partial = "partial_rotary_factor"}});
-  const NormConfig norm{.kind = NormConfig::Kind::layer, .eps = keys.eps, .bias = true};
+  NormConfig norm = keys.layer_norm();
+  norm.bias = true;
   AttentionConfig attention = keys.attention();
   attention.qkv_bias = c.boolean("use_qkv_bias", false);
   if (c.boolean("qk_layernorm", false))
-    attention.qk_norm = QkNormConfig{.norm = {.kind = NormConfig::Kind::layer, .eps = keys.eps},
-                                     .over = QkNormConfig::Over::each_head,
-                                     .q = "q_layernorm",
-                                     .k = "k_layernorm",
-                                     .listed = true};
-  LayerConfig layer = pre_norm(norm, attention, keys.mlp());
-  layer.parallel = c.boolean("use_parallel_residual", false);
-  if (layer.parallel) layer.mlp->before.reset();  // both receive input_layernorm(x)
+    attention.qk_norm = QkNormConfig{
+        .norm = keys.layer_norm(), .over = QkNormConfig::Over::each_head, .q = "q_layernorm", .k = "k_layernorm", .listed = true};
+  const bool parallel = c.boolean("use_parallel_residual", false);
 
   DecoderConfig d = keys.decoder();
   d.norm = norm;
-  d.layers.assign(size_t(keys.layers), layer);
+  d.layers.assign(size_t(keys.layers), (parallel ? parallel_norm : pre_norm)(norm, attention, keys.mlp()));
   c.no_effect({"norm_eps"});
   require_layers_alike(c, 0);
   keys.finish(c);

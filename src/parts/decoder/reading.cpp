@@ -1,6 +1,7 @@
 #include "parts/decoder/reading.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "parts/config_reading.h"
 
@@ -179,9 +180,9 @@ DecoderKeys DecoderKeys::read(const Config& c, const DecoderKeys& defaults) {
                                                                                 : int64_t(double(k.head) * k.partial);
   if (rotated > k.head) fail<WeightError>("{}: 'rotary_dimension' = {}, expected at most the head size of {}", c.where(), rotated, k.head);
   if (!k.names.partial.empty()) c.no_effect({k.names.partial}), c.means("rotary_dimension", std::to_string(rotated));
-  if (k.rotates)
-    k.rotary =
-        RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
+  if (!k.rotates) return k;
+  k.rotary = RotaryConfig::from(c, rotated, k.positions, {.theta = defaults.rotary.theta, .partial = k.partial, .layers = k.rotary_layers});
+  if (defaults.rotary.pairs == RotaryPairs::neighbors) k.rotary.pairs = RotaryPairs::neighbors;
   return k;
 }
 
@@ -238,6 +239,31 @@ LayerConfig sandwich_norm(const NormConfig& norm, const BlockConfig& attention, 
       .mixer = {.name = "self_attn", .block = attention, .before = named("input_layernorm"), .after = named("post_attention_layernorm")},
       .mlp = SublayerConfig{
           .name = "mlp", .block = mlp, .before = named("pre_feedforward_layernorm"), .after = named("post_feedforward_layernorm")}};
+}
+
+LayerConfig parallel_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp) {
+  LayerConfig layer = pre_norm(norm, attention, mlp);
+  layer.mlp->before.reset();
+  layer.parallel = true;
+  return layer;
+}
+
+NormConfig read_offset_norm(const Config& c, const DecoderKeys& keys) {
+  NormConfig norm = keys.rms_norm();
+  norm.offset = float(c.number("norm_offset", 1.0));
+  c.no_effect({"norm_offset"});
+  return norm;
+}
+
+void scale_embeddings_by_root(DecoderConfig& d) {
+  d.embedding_scale = std::sqrt(double(d.width));
+  d.rounds_embedding_scale = true;
+}
+
+float read_score_divisor(const Config& c, const std::string& key, double otherwise) {
+  const double divisor = c.number(key, otherwise);
+  if (!(divisor > 0)) fail<WeightError>("{}: '{}' = {}, expected a positive number", c.where(), key, divisor);
+  return float(1 / std::sqrt(divisor));
 }
 
 RouterConfig read_router(const Config& c, const std::string& count, int64_t default_count, int64_t default_chosen) {
@@ -318,6 +344,11 @@ std::vector<bool> read_sliding_layers(const Config& c, int64_t layers, const std
   }
   if (!differs) c.no_effect({"layer_types"});
   return sliding;
+}
+
+std::vector<bool> read_sliding_pattern(const Config& c, int64_t layers, int64_t default_pattern) {
+  const int64_t pattern = positive_integer(c, "sliding_window_pattern", default_pattern);
+  return read_sliding_layers(c, layers, [pattern](int64_t i) { return (i + 1) % pattern != 0; });
 }
 
 std::vector<int64_t> read_layer_windows(const Config& c, int64_t layers) {

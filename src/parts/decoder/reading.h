@@ -27,7 +27,7 @@ struct DecoderKeys {
   float eps = 1e-6f;                         // rms_norm_eps
   bool tied = false;                         // tie_word_embeddings
   double partial = 1;                        // partial_rotary_factor: part of each head that is rotated; only if the family has the key
-  RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters; other keys of RotaryConfig::from
+  RotaryConfig rotary = {};                  // rope_theta, rope_scaling or rope_parameters; other keys of RotaryConfig::from; and `pairs`
   std::string rotary_layers = {};            // RotaryConfig::Defaults::layers
   bool rotates = true;                       // false: the family has no rotary positions, and `rotary` is not read
   struct Names {                             // of keys that have another name in some families
@@ -48,7 +48,9 @@ struct DecoderKeys {
   DecoderConfig decoder() const;  // without layers; one rotary table
   AttentionConfig attention() const { return {.heads = heads, .groups = groups, .head = head}; }
   MlpConfig mlp() const { return {.width = mlp_width, .activation = activation}; }
+  MlpConfig fused_mlp() const { return {.width = mlp_width, .activation = activation, .fused = true}; }
   NormConfig rms_norm() const { return {.eps = eps}; }
+  NormConfig layer_norm() const { return {.kind = NormConfig::Kind::layer, .eps = eps}; }
 };
 
 // The layer of most families: attention behind input_layernorm, an MLP behind post_attention_layernorm.
@@ -62,8 +64,23 @@ DecoderConfig backbone(const DecoderKeys& keys, const BlockConfig& mixer);
 // post_feedforward_layernorm.
 LayerConfig sandwich_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
 
+// The layer of one norm, input_layernorm, behind which are attention and MLP side by side.
+LayerConfig parallel_norm(const NormConfig& norm, const BlockConfig& attention, const BlockConfig& mlp);
+
+// The norm of checkpoints that store the weight minus 1. norm_offset is 0 in GGUF files, which store the sum.
+NormConfig read_offset_norm(const Config& config, const DecoderKeys& keys);
+
+// Embeddings are multiplied by the root of their size.
+void scale_embeddings_by_root(DecoderConfig& decoder);
+
+// The scale of scores, 1/√key.
+float read_score_divisor(const Config& config, const std::string& key, double otherwise);
+
 // Which layers are "sliding_attention" and not "full_attention" in layer_types; as `usual` says if there is no such key.
 std::vector<bool> read_sliding_layers(const Config& config, int64_t layers, const std::function<bool(int64_t)>& usual);
+
+// The same, where usually every n-th layer is "full_attention" and n is sliding_window_pattern.
+std::vector<bool> read_sliding_pattern(const Config& config, int64_t layers, int64_t default_pattern);
 
 // The number of experts under `count`, and num_experts_per_tok of them for each token. WeightError if there are more than that.
 RouterConfig read_router(const Config& config, const std::string& count, int64_t default_count, int64_t default_chosen);
