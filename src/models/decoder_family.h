@@ -9,6 +9,11 @@
 //   }
 #pragma once
 
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
 #include "models/decoder_model.h"
 #include "models/registry.h"
 
@@ -28,6 +33,12 @@ inline constexpr GgufKey gguf_logit_cap{
 
 // Of a family with partial_rotary_factor.
 inline constexpr GgufKey gguf_rotary_dimension{.key = "rope.dimension_count", .config = "rotary_dimension"};
+// Of a family whose norms are layer norms.
+inline constexpr GgufKey gguf_layer_norm_eps{
+    .key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = GgufKey::Kind::number};
+inline constexpr GgufKey gguf_no_rms_norm{.key = "attention.layer_norm_rms_epsilon", .kind = GgufKey::Kind::nothing};
+inline constexpr GgufKey gguf_logit_scale{.key = "logit_scale", .config = "logit_scale", .kind = GgufKey::Kind::number};
+
 // Of a family without rotary positions, in place of the rows for them.
 inline constexpr GgufKey gguf_without_positions[] = {{.key = "rope.dimension_count", .kind = GgufKey::Kind::nothing},
                                                      {.key = "rope.freq_base", .kind = GgufKey::Kind::nothing},
@@ -49,6 +60,12 @@ inline constexpr GgufKey gguf_token_shift[] = {{.key = "attention.head_count", .
 inline std::vector<GgufKey> joined(std::vector<GgufKey> rows, std::initializer_list<std::span<const GgufKey>> more) {
   for (const std::span<const GgufKey> part : more) rows.insert(rows.end(), part.begin(), part.end());
   return rows;
+}
+
+// query_pre_attn_scalar, which GGUF files lack. Only in the largest model, which has this number of layers, it is not the size of a head.
+template <int64_t layers_of_largest> std::string score_divisor(const Config& c) {
+  const bool largest = c.integer("num_hidden_layers") == layers_of_largest;
+  return std::to_string(largest ? c.integer("hidden_size") / c.integer("num_attention_heads") : c.integer("head_dim"));
 }
 
 // Of a family with longrope, in place of the rows for other rope scaling.

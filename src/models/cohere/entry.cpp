@@ -15,9 +15,9 @@ Entry entry() {
           .gguf = {.name = "command-r",
                    .keys = {gguf_attention_bias,
                             {.config = "use_qk_norm", .kind = Kind::present, .tensor = "blk.0.attn_q_norm.weight"},
-                            {.key = "logit_scale", .config = "logit_scale", .kind = Kind::number},
-                            {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
-                            {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing}}},
+                            gguf_logit_scale,
+                            gguf_layer_norm_eps,
+                            gguf_no_rms_norm}},
       }),
   };
 }

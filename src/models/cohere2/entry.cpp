@@ -14,13 +14,13 @@ Entry entry() {
           .tokenizer_class = "CohereTokenizer",
           .gguf = {.name = "cohere2",
                    .keys = {gguf_attention_bias,
-                            {.key = "logit_scale", .config = "logit_scale", .kind = Kind::number},
+                            gguf_logit_scale,
                             {.key = "attention.sliding_window", .config = "sliding_window"},
                             {.config = "sliding_window_pattern",
                              .kind = Kind::implied,
                              .implied = [](const Config&) { return std::string("4"); }},
-                            {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
-                            {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing}}},
+                            gguf_layer_norm_eps,
+                            gguf_no_rms_norm}},
       }),
   };
 }

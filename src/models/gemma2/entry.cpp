@@ -2,15 +2,6 @@
 #include "models/gemma2/config.h"
 
 namespace hearth::models::gemma2 {
-namespace {
-
-// Not in GGUF files. Only in the 27B model it is not the head's size.
-std::string score_divisor(const Config& c) {
-  const bool largest = c.integer("num_hidden_layers") == 46;
-  return std::to_string(largest ? c.integer("hidden_size") / c.integer("num_attention_heads") : c.integer("head_dim"));
-}
-
-}  // namespace
 
 Entry entry() {
   return {
@@ -25,7 +16,7 @@ Entry entry() {
                             gguf_score_cap,
                             gguf_logit_cap,
                             gguf_window,
-                            {.config = "query_pre_attn_scalar", .kind = GgufKey::Kind::implied, .implied = score_divisor}},
+                            {.config = "query_pre_attn_scalar", .kind = GgufKey::Kind::implied, .implied = score_divisor<46>}},
                    .names = {std::begin(sandwich_names), std::end(sandwich_names)},
                    .plus_one = all_norms},
       }),

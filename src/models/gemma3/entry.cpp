@@ -4,11 +4,6 @@
 namespace hearth::models::gemma3 {
 namespace {
 
-// Not in GGUF files. Only in the 27B model it is not the head's size.
-std::string score_divisor(const Config& c) {
-  const bool largest = c.integer("num_hidden_layers") == 62;
-  return std::to_string(largest ? c.integer("hidden_size") / c.integer("num_attention_heads") : c.integer("head_dim"));
-}
 std::string local_base(const Config&) { return "10000"; }
 
 }  // namespace
@@ -26,7 +21,7 @@ Entry entry() {
                    .keys = {gguf_attention_bias,
                             gguf_logit_cap,
                             gguf_window,
-                            {.config = "query_pre_attn_scalar", .kind = Kind::implied, .implied = score_divisor},
+                            {.config = "query_pre_attn_scalar", .kind = Kind::implied, .implied = score_divisor<62>},
                             {.config = "rope_local_base_freq", .kind = Kind::implied, .implied = local_base},
                             {.key = "rope.freq_base",
                              .config = "rope_theta",

@@ -18,8 +18,8 @@ Entry entry() {
                             // The converter writes true if config.json has no such key, which means false.
                             {.key = "use_parallel_residual", .kind = Kind::nothing},
                             {.config = "use_parallel_residual", .kind = Kind::lacking, .tensor = "blk.0.ffn_norm.weight"},
-                            {.key = "attention.layer_norm_epsilon", .config = "layer_norm_eps", .kind = Kind::number},
-                            {.key = "attention.layer_norm_rms_epsilon", .kind = Kind::nothing},
+                            gguf_layer_norm_eps,
+                            gguf_no_rms_norm,
                             gguf_rotary_dimension},
                    .names = {{"output_norm.*", "model.norm.*"}},
                    .stacks = {{"blk.#.attn_q_norm.weight", "model.layers.#.self_attn.q_layernorm.norms.#.weight"},
