@@ -38,6 +38,7 @@ Entry entry() {
           .model_types = {"qwen3_next"},
           .class_name = "Qwen3NextForCausalLM",
           .tokenizer_class = "Qwen2Tokenizer",
+          .experts = LanguageSize{"num_experts", "model.layers.#.mlp.gate.weight", 0},
           .gguf =
               {.name = "qwen3next",
                .keys = {{.config = "attention_bias", .kind = Kind::present, .tensor = "blk.3.attn_q.bias"},
