@@ -3,15 +3,17 @@ python src/models/golden/converted.py [FAMILY …]
 
 Keys are written by the methods of the gguf package and tensors named by its tables; what the converter does beyond that is in the
 functions below. Matrices are f16, as the converter writes by default, and the reference computes with the rounded values.
-converted/<family>.gguf, converted/<family>.safetensors. Made with gguf 0.19.0, torch 2.15.0, transformers 4.57.1.
+converted/<family>.gguf, converted/<family>.safetensors; of gpt-oss also a folder. Made with gguf 0.19.0, torch 2.15.0, transformers 4.57.1.
 """
 import importlib.util
+import json
 import math
 import sys
 from pathlib import Path
 
 import gguf
 import numpy as np
+import safetensors.torch
 import torch
 import transformers as t
 
@@ -19,6 +21,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "parts/decoder/golden"))
 sys.path.insert(0, str(HERE.parents[2] / "tools"))
 import golden  # noqa: E402
+import name_weights  # noqa: E402
 import recipe  # noqa: E402
 
 
@@ -334,6 +337,35 @@ def fused(net):
     return all_of
 
 
+def write_gguf(family, arch, layers, keys, c, tensors):
+    """converted/<family>.gguf of (published name, values) or of (published name, bytes of MXFP4 blocks)."""
+    path = HERE / "converted" / f"{family}.gguf"
+    path.parent.mkdir(exist_ok=True)
+    w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    w.add_type("model")
+    w.add_name(family)
+    w.add_file_type(1)
+    w.add_quantization_version(2)
+    w.add_block_count(layers)
+    keys(w, c)
+    w.add_tokenizer_model("none")
+    names = gguf.get_tensor_name_map(arch, layers)
+    for name, x in stacked(tensors, ("experts", "norms")):
+        new = names.get_name(name.replace(".norms.weight", ".weight"), try_suffixes=(".weight", ".bias")) or names.get_name(name)
+        assert new, name
+        if x.dtype == np.uint8:
+            w.add_tensor(new, x, raw_dtype=gguf.GGMLQuantizationType.MXFP4)
+            continue
+        x = x.squeeze()
+        exact = x.ndim < 2 or "_norm." in new or "ffn_gate_inp." in new
+        w.add_tensor(new, x.astype(np.float32 if exact else np.float16))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    print(f"  {path.stat().st_size} bytes")
+
+
 def write(family, arch, cls, config_cls, own, keys, change, more):
     config = config_cls(**{**COMMON, **own})
     net = recipe.network(cls, config)
@@ -347,32 +379,53 @@ def write(family, arch, cls, config_cls, own, keys, change, more):
     if family == "glm_fused":
         tensors = fused(tensors)
     tensors = [pair for name, x in tensors.items() for pair in (change(name, x, c) if change else [(name, x)])]
+    write_gguf(family, arch, config.num_hidden_layers, keys, c, tensors)
+    golden.save(HERE / "converted", family, {"logits": logits}, {}, f"{recipe.VERSIONS}, gguf 0.19.0", ids=IDS)
 
-    path = HERE / "converted" / f"{family}.gguf"
-    path.parent.mkdir(exist_ok=True)
-    w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
-    w.add_type("model")
-    w.add_name(family)
-    w.add_file_type(1)
-    w.add_quantization_version(2)
-    w.add_block_count(config.num_hidden_layers)
-    keys(w, c)
-    w.add_tokenizer_model("none")
-    names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
-    for name, x in stacked(tensors, ("experts", "norms")):
-        new = names.get_name(name.replace(".norms.weight", ".weight"), try_suffixes=(".weight", ".bias")) or names.get_name(name)
-        assert new, name
-        x = x.squeeze()
-        exact = x.ndim < 2 or "_norm." in new or "ffn_gate_inp." in new
-        w.add_tensor(new, x.astype(np.float32 if exact else np.float16))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
-    golden.save(path.parent, family, {"logits": logits}, {}, f"{recipe.VERSIONS}, gguf 0.19.0", ids=IDS)
-    print(f"  {path.stat().st_size} bytes")
+
+def ggml_blocks(blocks, scales):
+    """MXFP4 as GGUF files have it, 17 bytes for 32 values: the exponent; in byte i the value i and, above it, the value i + 16. In the
+    published tensors byte i has the values 2 i and 2 i + 1."""
+    codes = np.stack([blocks & 15, blocks >> 4], axis=-1).reshape(*blocks.shape[:-1], 32)
+    y = np.concatenate([scales[..., None], codes[..., :16] | codes[..., 16:] << 4], axis=-1).astype(np.uint8)
+    return y.reshape(*y.shape[:-2], -1)
+
+
+def write_mxfp4():
+    """gpt-oss as it is published: converted/gpt_oss_mxfp4 is a folder whose experts are MXFP4, which the reference itself reads, and
+    gpt_oss_mxfp4.gguf has the same blocks. All values are exact in bf16, the type of the folder's other tensors, and in f16."""
+    family, arch = "gpt_oss_mxfp4", gguf.MODEL_ARCH.GPT_OSS
+    own = {**FAMILIES["gpt_oss"][3], "hidden_size": 64, "intermediate_size": 32}
+    plain = recipe.network(t.GptOssForCausalLM, t.GptOssConfig(**{**COMMON, **own}))
+    stored, converted = {}, []
+    for name, value in plain.state_dict().items():
+        if name.endswith(("gate_up_proj", "down_proj")):
+            experts, inputs, outputs = value.shape
+            blocks = (256 * name_weights.uniforms(f"{name}_blocks", value.numel() // 2)).astype(np.uint8).reshape(experts, outputs, inputs // 32, 16)
+            scales = (121 + 4 * name_weights.uniforms(f"{name}_scales", value.numel() // 32)).astype(np.uint8).reshape(experts, outputs, inputs // 32)
+            stored |= {f"{name}_blocks": torch.from_numpy(blocks), f"{name}_scales": torch.from_numpy(scales)}
+            both, gate_up = ggml_blocks(blocks, scales), name.endswith("gate_up_proj")
+            parts = {"gate_proj": both[:, ::2], "up_proj": both[:, 1::2]} if gate_up else {"down_proj": both}
+            converted += [(name.replace("gate_up_proj" if gate_up else "down_proj", part) + ".weight", np.ascontiguousarray(x)) for part, x in parts.items()]
+        else:
+            exact = (128 * value.float()).round() / 128
+            stored[name] = exact.bfloat16()
+            converted += interleaved(name, exact.numpy(), {})
+
+    folder = HERE / "converted" / family
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {**recipe.config_json(plain), "dtype": "bfloat16", "quantization_config": {
+        "quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}}
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    safetensors.torch.save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    read = t.GptOssForCausalLM.from_pretrained(folder, quantization_config=t.Mxfp4Config(dequantize=True)).state_dict()
+    plain.load_state_dict({name: value.double() for name, value in read.items()})
+    write_gguf(family, arch, plain.config.num_hidden_layers, gpt_oss_keys, config, converted)
+    golden.save(HERE / "converted", family, {"logits": recipe.logits(plain, IDS)}, {}, f"{recipe.VERSIONS}, gguf 0.19.0", ids=IDS)
 
 
 for name, row in FAMILIES.items():
     if len(sys.argv) == 1 or name in sys.argv[1:]:
         write(name, *row)
+if len(sys.argv) == 1 or "gpt_oss_mxfp4" in sys.argv[1:]:
+    write_mxfp4()
