@@ -323,7 +323,6 @@ TEST_F(CompleteTest, the_prompt_file_may_be_a_named_pipe) {
   EXPECT_EQ(not_one_line(run({"complete", "-m", "", "-p", "x"}), 2), "");
 }
 
-// Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(CompleteTest, a_state_file_continues_the_text_of_another_process) {
   const Json first = json({"--state", "text.state"});
   std::vector<int64_t> ids = first["prompt_tokens"];
@@ -334,10 +333,19 @@ TEST_F(CompleteTest, a_state_file_continues_the_text_of_another_process) {
   EXPECT_EQ(continued["tokens"], alone["tokens"]);
   EXPECT_EQ(alone["timings"]["cached_tokens"], 0);
   EXPECT_EQ(continued["timings"]["cached_tokens"], ids.size() - 2);  // the last token of a completion is not computed
-  EXPECT_NE(last_line(go_on({"--state", "text.state", "--kv-cache-type", "f16"}), 1).find("has a KV cache of f32, expected f16"),
-            std::string::npos);
+  EXPECT_EQ(last_line(go_on({"--state", "text.state", "--kv-cache-type", "f16"}), 1),
+            "hearth: text.state: has a KV cache of f32, expected f16\n");
+  // The same model but for one key.
+  fs::copy(demo, folder / "other");
+  Json config = load_json(folder / "other/config.json");
+  const Json before = config["rms_norm_eps"];
+  config["rms_norm_eps"] = 0.25;
+  write_file(folder / "other/config.json", config.dump());
+  EXPECT_EQ(last_line(go_on({"--state", "text.state", "--model", (folder / "other").string()}), 1),
+            fmt::format("hearth: text.state: is of another model: 'rms_norm_eps' is {}, expected 0.25\n", before.dump()));
 }
 
+// Every flag in the help has an entry here that shows its effect; a new flag without one fails.
 TEST_F(CompleteTest, every_flag_has_an_effect) {
   // With randomness, so that flags that change the distribution have an effect.
   const auto sampled = [&](Arguments more) {
