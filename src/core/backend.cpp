@@ -12,7 +12,9 @@ void Backend::conv(const Tensor&, const Weight&, const Tensor&, const ConvSpec&,
   lacks("conv");
 }
 void Backend::attention(const Tensor&, const Tensor&, const Tensor&, const AttentionSpec&, Tensor&) { lacks("attention"); }
-void Backend::cached_attention(const Tensor&, const KeyValues&, const CachedAttentionSpec&, Tensor&) { lacks("cached_attention"); }
+void Backend::cached_attention(const Tensor&, std::span<const KeyValues>, const CachedAttentionSpec&, Tensor&) {
+  lacks("cached_attention");
+}
 void Backend::rope(const Tensor&, const Tensor&, RotaryPairs, Tensor&) { lacks("rope"); }
 void Backend::group_norm(const Tensor&, const GroupNormSpec&, Tensor&) { lacks("group_norm"); }
 void Backend::layer_norm(const Tensor&, const NormSpec&, Tensor&) { lacks("layer_norm"); }

@@ -95,9 +95,9 @@ class Backend {
   // q [B, T, N, D], k [B, S, G, D], v [B, S, G, Dv], N a multiple of G, the last axis dense, others strided → y [B, T, N, Dv] contiguous.
   // Query head n uses key/value head n / (N / G).
   virtual void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y);
-  // q [T, N, D] f32 contiguous, N a multiple of G → y [T, N, Dv] f32; query head n uses key/value head n / (N / G). Computed in f32; the
-  // result for a position does not depend on the other positions of the call.
-  virtual void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y);
+  // q [T, N, D] f32 contiguous, N a multiple of G, the queries of text after text → y [T, N, Dv] f32; query head n uses key/value head
+  // n / (N / G). Computed in f32; the result for a position does not depend on the other positions and texts of the call.
+  virtual void cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y);
   // x [B, T, N, D], the last axis dense, table [1 or B, T, 1 or N, 2, R/2] f32 (cosines, sines) contiguous, R ≤ D → y [B, T, N, D]
   // contiguous, of x's dtype. Each pair (a, b) of a head's first R values becomes (a·cos − b·sin, b·cos + a·sin); the others are copied.
   virtual void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y);

@@ -114,11 +114,15 @@ struct CachedAttentionSpec {
 // Which values of a head are rotated as a pair: x₀ with x_{R/2} (most checkpoints), or x₀ with x₁ (some GGUF files).
 enum class RotaryPairs { halves, neighbors };
 
-// Keys and values of the tokens so far. Position p is in row p mod C of both.
+// Keys and values of the tokens of a text so far, and its queries. Position p is in row p mod C of both; with pages, in row
+// pages[p / page]·page + p mod page.
 struct KeyValues {
-  Tensor k, v;         // [C, G, D] and [C, G, Dv] contiguous, f32, f16, bf16 or q8_0
-  int64_t first = 0;   // position of the first query; keys and values of all queries are already stored
-  int64_t window = 0;  // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
+  Tensor k, v;          // [C, G, D] and [C, G, Dv] contiguous, f32, f16, bf16 or q8_0
+  int64_t first = 0;    // position of the first query; keys and values of all queries are already stored
+  int64_t window = 0;   // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
+  Tensor pages = {};    // [P] i32; entries of positions that no query attends to may have any value; may be undefined
+  int64_t page = 0;     // positions of a page; divides C
+  int64_t queries = 0;  // of a call for several texts, the rows of q that belong to this one
 };
 
 // The recurrence of a state-space model whose heads decay as a whole (Backend::state_space_scan): the step of head n at token t is

@@ -63,10 +63,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v) + (spec.bias ? OpTrace::bytes_of(spec.bias) : 0));
 }
 
-Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec) {
-  require_float("cached_attention", q);
-  const auto [T, N, D] = q.dims<3>();
-  const Tensor &k = cache.k, &v = cache.v;
+namespace {
+
+// Returns the number of positions that the queries of the text see.
+int64_t check_text(const Tensor& q, const KeyValues& text, int64_t T) {
+  const int64_t N = q.size(1), D = q.size(2);
+  const Tensor &k = text.k, &v = text.v;
   const bool readable = k && v && (k.dtype() == DType::f32 || is_16bit_float(k.dtype()) || k.dtype() == DType::q8_0);
   if (q.dtype() != DType::f32 || !readable || k.rank() != 3 || v.rank() != 3 || k.size(0) != v.size(0) || k.size(1) != v.size(1) ||
       k.dtype() != v.dtype() || k.size(2) != D || k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || v.stride(2) != 1)
@@ -76,19 +78,52 @@ Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAtt
         "of "
         "G",
         name_of(q.dtype()), q.shape(), k ? name_of(k.dtype()) : "no", k.shape(), v ? name_of(v.dtype()) : "no", v.shape(), D);
-  const int64_t C = k.size(0), G = k.size(1), Dv = v.size(2), last = cache.first + T;
-  if (cache.first < 0 || cache.window < 0 || (last > C && (cache.window == 0 || T + cache.window - 1 > C)))
-    fail<ShapeError>("cached_attention: positions {} to {} with a window of {} (0: none) exceed a KV cache of {}", cache.first, last - 1,
-                     cache.window, C);
+  const Tensor& pages = text.pages;
+  if (pages && (pages.rank() != 1 || pages.dtype() != DType::i32 || !pages.contiguous() || text.page < 1 || k.size(0) % text.page != 0))
+    fail<ShapeError>("cached_attention: pages {} {} of {} positions do not divide k {}, expected i32 [P]", name_of(pages.dtype()),
+                     pages.shape(), text.page, k.shape());
+  const int64_t C = pages ? pages.size(0) * text.page : k.size(0), last = text.first + T;
+  const bool ring = text.window > 0 && !pages;
+  if (text.first < 0 || text.window < 0 || (last > C && (!ring || T + text.window - 1 > C)))
+    fail<ShapeError>("cached_attention: positions {} to {} with a window of {} (0: none) exceed a KV cache of {}", text.first, last - 1,
+                     text.window, C);
+  require_one_device("cached_attention", q.backend(), {&k, &v, &pages});
+  return text.window ? std::min(last, text.window) : last;
+}
+
+}  // namespace
+
+Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec) {
+  require_float("cached_attention", q);
+  KeyValues text = cache;
+  text.queries = q.size(0);
+  return cached_attention(q, std::span(&text, 1), spec);
+}
+
+Tensor cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec) {
+  require_float("cached_attention", q);
+  const auto [T, N, D] = q.dims<3>();
+  if (texts.empty()) fail<ShapeError>("cached_attention: no texts");
   require_soft_cap("cached_attention", spec.soft_cap);
   require_vector("cached_attention", "sinks", spec.sinks, N);
-  require_one_device("cached_attention", q.backend(), {&k, &v, &spec.sinks});
-  const int64_t seen = cache.window ? std::min(last, cache.window) : last;
-  const OpTrace trace("cached_attention", q, 2.0 * double(T * N) * double(D + Dv) * double(seen));
-  Tensor y = Tensor::empty(q.backend(), {T, N, Dv});
+  require_one_device("cached_attention", q.backend(), {&spec.sinks});
+  double flops = 0;
+  int64_t rows = 0, bytes = OpTrace::bytes_of(q);
+  for (const KeyValues& text : texts) {
+    const int64_t seen = check_text(q, text, text.queries), width = D + text.v.size(2);
+    if (text.v.size(2) != texts[0].v.size(2) || text.k.size(1) != texts[0].k.size(1) || text.k.dtype() != texts[0].k.dtype())
+      fail<ShapeError>("cached_attention: texts have k {} and v {}, and k {} and v {}, expected the same heads and dtypes",
+                       texts[0].k.shape(), texts[0].v.shape(), text.k.shape(), text.v.shape());
+    rows += text.queries;
+    flops += 2.0 * double(text.queries * N) * double(width) * double(seen);
+    bytes += int64_t(bytes_of(text.k.dtype(), std::min(seen, text.k.size(0)) * text.k.size(1) * width));
+  }
+  if (rows != T) fail<ShapeError>("cached_attention: the texts have {} queries, expected the {} of q {}", rows, T, q.shape());
+  const OpTrace trace("cached_attention", q, flops);
+  Tensor y = Tensor::empty(q.backend(), {T, N, texts[0].v.size(2)});
   if (y.numel() == 0) return y;
-  q.backend().cached_attention(contiguous(q), cache, spec, y);
-  return trace.done(y, OpTrace::bytes_of(q) + int64_t(bytes_of(k.dtype(), std::min(seen, C) * G * (D + Dv))));
+  q.backend().cached_attention(contiguous(q), texts, spec, y);
+  return trace.done(y, bytes);
 }
 
 }  // namespace hearth::ops

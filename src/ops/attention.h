@@ -14,7 +14,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 // The same for queries that attend to the keys and values stored so far, and to nothing after themselves.
 // q [T, N, D] f32, cache.k [C, G, D] contiguous, cache.v [C, G, Dv], its last axis dense (it may be a part of the keys) → y [T, N, Dv].
 // ShapeError unless N is a multiple of G, the dtypes are those of KeyValues, and all rows that the queries attend to are still in the ring:
-// T + window − 1 ≤ C, or first + T ≤ C without a window.
+// T + window − 1 ≤ C, or first + T ≤ C without a window; with pages, first + T ≤ P·page.
 Tensor cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec);
+
+// The same for the queries of several texts, one after the other in q: KeyValues::queries of each.
+Tensor cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec);
 
 }  // namespace hearth::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "ops/attention.h"
 #include "ops/refusal_test.h"
@@ -154,6 +155,48 @@ BACKEND_TEST(CachedAttention, soft_caps_sinks_and_widths_of_v) {
   }
 }
 
+// Pages in any order hold the same text as consecutive rows; several texts of one call, long and short, have the bits of each alone.
+BACKEND_TEST(CachedAttention, pages_and_texts_do_not_change_the_bits) {
+  Random random(57);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::q8_0})
+    for (const int64_t window : {0, 70}) {
+      constexpr int64_t D = 32, G = 2, N = 6, P = 200;
+      const int64_t page = random.between(1, 20);
+      KeyValues pool{Tensor::empty(device, {P * page, G, D}, dtype), Tensor::empty(device, {P * page, G, D}, dtype)};
+      std::vector<int32_t> unused(P);
+      std::iota(unused.begin(), unused.end(), 0);
+      std::vector<KeyValues> texts;
+      std::vector<Tensor> qs, alone;
+      for (const int64_t queries : {1, 5, 40, 1, 0, 3}) {
+        const int64_t first = random.between(0, 15 * page), length = first + queries, pages = (length + page - 1) / page;
+        Caches rows = filled(random, device, std::max<int64_t>(1, length), G, D, dtype);
+        std::vector<int32_t> table;
+        for (int64_t i = 0; i < pages; ++i) {
+          const auto at = unused.begin() + random.between(0, std::ssize(unused) - 1);
+          table.push_back(*at);
+          unused.erase(at);
+          for (Tensor KeyValues::*which : {&KeyValues::k, &KeyValues::v}) {
+            const int64_t end = std::min(length, (i + 1) * page);
+            Tensor to = (pool.*which).slice(0, table.back() * page, table.back() * page + end - i * page);
+            device.copy((rows.device.*which).slice(0, i * page, end), to);
+          }
+          if (window && (i + 1) * page <= first - window + 1) table.back() = -1;  // what has left the window is not read
+        }
+        qs.push_back(random.normal(device, {queries, N, D}).device);
+        rows.device.first = first, rows.device.window = window;
+        KeyValues text = pool;
+        text.first = first, text.window = window, text.page = page, text.queries = queries;
+        text.pages = Tensor::from(device, {std::ssize(table)}, table);
+        texts.push_back(text);
+        if (queries == 0) continue;
+        alone.push_back(ops::cached_attention(qs.back(), rows.device, {.scale = 0.2f}));
+        EXPECT_TRUE(same_bits(ops::cached_attention(qs.back(), text, {.scale = 0.2f}), alone.back()));
+      }
+      SCOPED_TRACE(fmt::format("{} window {} page {}", name_of(dtype), window, page));
+      EXPECT_TRUE(same_bits(ops::cached_attention(ops::concat(qs, 0), texts, {.scale = 0.2f}), ops::concat(alone, 0)));
+    }
+}
+
 // Scores 0 and 40 become 0 and 2·tanh(20) = 2; a sink takes its share of the softmax and adds nothing.
 BACKEND_TEST(CachedAttention, known_answers) {
   const auto vector = [&](const Shape& shape, const std::vector<float>& values) { return Tensor::from(device, shape, values); };
@@ -185,6 +228,14 @@ BACKEND_TEST(CachedAttention, refusals) {
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(device, {2})}), "cached_attention: sinks is f32 [2], expected f32 [4]");
   EXPECT_EQ(refusal({.sinks = Tensor::zeros(test::reference_backend(), {4})}),
             fmt::format("cached_attention: x is on the backend {}, another operand [4] on reference; expected all on one", device.name()));
+  const Tensor six = Tensor::zeros(device, {6, 2, 8}), table = Tensor::from(device, {2}, std::vector<int32_t>{1, 0});
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = six, .v = six, .first = 3, .pages = table, .page = 2}, {}); }),
+            "cached_attention: positions 3 to 4 with a window of 0 (0: none) exceed a KV cache of 4");
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, {.k = six, .v = six, .pages = table, .page = 4}, {}); }),
+            "cached_attention: pages i32 [2] of 4 positions do not divide k [6, 2, 8], expected i32 [P]");
+  const std::vector<KeyValues> texts{{.k = k, .v = k, .queries = 1}};
+  EXPECT_EQ(test::refusal([&] { ops::cached_attention(q, texts, {}); }),
+            "cached_attention: the texts have 1 queries, expected the 2 of q [2, 4, 8]");
   const Tensor three = Tensor::zeros(device, {5, 3, 8});
   EXPECT_EQ(
       test::refusal([&] { ops::cached_attention(q, {.k = three, .v = three}, {.scale = 1}); }),

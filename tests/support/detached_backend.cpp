@@ -145,8 +145,12 @@ class DetachedBackend final : public Backend {
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override {
     run(&Backend::attention, q, k, v, spec, y);
   }
-  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override {
-    run(&Backend::cached_attention, q, cache, spec, y);
+  void cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y) override {
+    std::vector<KeyValues> own;
+    for (const KeyValues& text : texts) own.push_back(inside(text));
+    later([this, from = inside(q), own, own_spec = inside(spec), to = inside(y)]() mutable {
+      inner_->cached_attention(from, own, own_spec, to);
+    });
   }
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override { run(&Backend::rope, x, table, pairs, y); }
   void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override { run(&Backend::group_norm, x, spec, y); }
@@ -226,7 +230,7 @@ class DetachedBackend final : public Backend {
     return s;
   }
   KeyValues inside(KeyValues s) const {
-    s.k = inside(s.k), s.v = inside(s.v);
+    s.k = inside(s.k), s.v = inside(s.v), s.pages = inside(s.pages);
     return s;
   }
   StateSpaceSpec inside(StateSpaceSpec s) const {

@@ -50,9 +50,9 @@ class Counting final : public Backend {
     ++calls["attention"];
     inner_->attention(q, k, v, spec, y);
   }
-  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override {
+  void cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y) override {
     ++calls["cached_attention"];
-    inner_->cached_attention(q, cache, spec, y);
+    inner_->cached_attention(q, texts, spec, y);
   }
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override {
     ++calls["rope"];

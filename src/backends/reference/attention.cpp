@@ -68,24 +68,31 @@ void ReferenceBackend::attention(const Tensor& q, const Tensor& k, const Tensor&
   });
 }
 
-void ReferenceBackend::cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) {
-  const int64_t T = q.size(0), N = q.size(1), D = q.size(2), C = cache.k.size(0), G = cache.k.size(1), Dv = cache.v.size(2);
-  const std::vector<float> keys = cache.k.to_vector(), values = cache.v.to_vector();
-  pool_.run(T * N, [&](int64_t index) {
-    const int64_t t = index / N, n = index % N, position = cache.first + t;
-    const int64_t from = cache.window ? std::max<int64_t>(0, position - cache.window + 1) : 0;
-    const auto row = [&](int64_t p) { return p % C * G + n / (N / G); };
-    std::vector<double> scores, query(D);
-    for (int64_t d = 0; d < D; ++d) query[d] = double(spec.scale) * at(q, index * D + d);
-    for (int64_t p = from; p <= position; ++p) {
-      double s = 0;
-      for (int64_t d = 0; d < D; ++d) s += query[d] * keys[size_t(row(p) * D + d)];
-      scores.push_back(capped(s, double(spec.soft_cap)));
-    }
-    const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, [](double w) { return w; });
-    const auto means = weighted.means_of(Dv, [&](int64_t i, int64_t d) { return values[size_t(row(from + i) * Dv + d)]; });
-    for (int64_t d = 0; d < Dv; ++d) put(y, index * Dv + d, means[d]);
-  });
+void ReferenceBackend::cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y) {
+  const int64_t N = q.size(1), D = q.size(2);
+  for (int64_t begin = 0; const KeyValues& text : texts) {
+    const int64_t C = text.k.size(0), G = text.k.size(1), Dv = text.v.size(2);
+    const std::vector<float> keys = text.k.to_vector(), values = text.v.to_vector();
+    pool_.run(text.queries * N, [&](int64_t of_text) {
+      const int64_t index = begin * N + of_text, n = of_text % N, position = text.first + of_text / N;
+      const int64_t from = text.window ? std::max<int64_t>(0, position - text.window + 1) : 0;
+      const auto row = [&](int64_t p) {
+        const int64_t slot = text.pages ? text.pages.data<int32_t>()[p / text.page] * text.page + p % text.page : p % C;
+        return slot * G + n / (N / G);
+      };
+      std::vector<double> scores, query(D);
+      for (int64_t d = 0; d < D; ++d) query[d] = double(spec.scale) * at(q, index * D + d);
+      for (int64_t p = from; p <= position; ++p) {
+        double s = 0;
+        for (int64_t d = 0; d < D; ++d) s += query[d] * keys[size_t(row(p) * D + d)];
+        scores.push_back(capped(s, double(spec.soft_cap)));
+      }
+      const Weighted weighted(std::move(scores), spec.sinks ? at(spec.sinks, n) : -INFINITY, [](double w) { return w; });
+      const auto means = weighted.means_of(Dv, [&](int64_t i, int64_t d) { return values[size_t(row(from + i) * Dv + d)]; });
+      for (int64_t d = 0; d < Dv; ++d) put(y, index * Dv + d, means[d]);
+    });
+    begin += text.queries;
+  }
 }
 
 }  // namespace hearth::reference

@@ -62,7 +62,7 @@ class ReferenceBackend final : public Backend {
   void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
             Tensor& y) override;
   void attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec, Tensor& y) override;
-  void cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) override;
+  void cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y) override;
   void rope(const Tensor& x, const Tensor& table, RotaryPairs pairs, Tensor& y) override;
   void group_norm(const Tensor& x, const GroupNormSpec& spec, Tensor& y) override;
   void layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) override;

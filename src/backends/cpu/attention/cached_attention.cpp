@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "backends/cpu/cpu_class.h"
 #include "backends/cpu/products/rows.h"
@@ -28,20 +29,43 @@ struct Keys {  // range of keys of a block, counted from its first position
   bool any() const { return first < last; }
 };
 
-// The sizes of one call, and the work on one block of keys for some rows of queries.
+// Walks the rows in which consecutive positions are stored: a division for each key would take longer than the work on the key.
+class Walk {
+ public:
+  Walk(const KeyValues& text, int64_t position) : page_(text.pages ? text.page : text.k.size(0)) {
+    if (text.pages) table_ = text.pages.data<int32_t>(), pages_ = text.pages.numel();
+    index_ = table_ ? position / page_ : 0;
+    within_ = position % page_;
+    base_ = base();
+  }
+  int64_t row() const { return base_ + within_; }
+  void next() {
+    if (++within_ < page_) return;
+    within_ = 0, ++index_, base_ = base();
+  }
+
+ private:
+  int64_t base() const { return table_ && index_ < pages_ ? int64_t(table_[index_]) * page_ : 0; }
+
+  int64_t page_;  // a ring is one page that follows itself
+  const int32_t* table_ = nullptr;
+  int64_t pages_ = 0, index_ = 0, within_ = 0, base_ = 0;
+};
+
+// The sizes of one text, whose first query is row `begin` of q, and the work on one block of keys for some rows of queries.
 class Blocks {
  public:
-  Blocks(const Kernels& kernels, const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec)
+  Blocks(const Kernels& kernels, const Tensor& q, int64_t begin, const KeyValues& cache, const CachedAttentionSpec& spec)
       : kernel_(kernels),
         q_(q),
+        begin_(begin),
         cache_(cache),
         spec_(spec),
         D(q.size(2)),
         Dv(cache.v.size(2)),
-        C(cache.k.size(0)),
         G(cache.k.size(1)),
         heads(q.size(1) / G),
-        rows(q.size(0) * heads),
+        rows(cache.queries * heads),
         size(block_of(std::max(D, Dv))),
         width_((std::max(D, Dv) + kernels.panel - 1) / kernels.panel * kernels.panel) {}
 
@@ -53,7 +77,7 @@ class Blocks {
     return {std::max<int64_t>(0, oldest(row) - block * size), std::min(size, position(row) + 1 - block * size)};
   }
   int64_t head(int64_t row, int64_t g) const { return g * heads + row % heads; }
-  int64_t index(int64_t row, int64_t g) const { return row / heads * q_.size(1) + head(row, g); }  // in [T, N]
+  int64_t index(int64_t row, int64_t g) const { return (begin_ + row / heads) * q_.size(1) + head(row, g); }  // in [T, N]
   // The initial state of a row's softmax: its head's sink.
   PartialSoftmax start(int64_t row, int64_t g) const {
     const float sink = spec_.sinks ? spec_.sinks.data<float>()[head(row, g)] : -INFINITY;
@@ -67,8 +91,8 @@ class Blocks {
     const auto lines = [](const std::byte* row, size_t bytes) {
       for (size_t line = 0; line < bytes; line += 64) __builtin_prefetch(row + line);
     };
-    for (int64_t slot = position % C; count > 0; --count, slot = following(slot))
-      lines(key(slot, g), bytes_of(cache_.k.dtype(), D)), lines(value(slot, g), bytes_of(cache_.v.dtype(), Dv));
+    for (Walk at(cache_, position); count > 0; --count, at.next())
+      lines(key(at.row(), g), bytes_of(cache_.k.dtype(), D)), lines(value(at.row(), g), bytes_of(cache_.v.dtype(), Dv));
   }
   // Prefetches the first panel of a block that rows row0 … row1 − 1 attend to.
   void fetch(int64_t g, int64_t block, int64_t row0, int64_t row1) const {
@@ -85,12 +109,12 @@ class Blocks {
     const RowType type = *row_type(cache_.k.dtype());
     std::array<const void*, 32> rows_of_k, rows_of_v;
     const int64_t first = seen.first / panel * panel;
-    int64_t slot = (block * size + first) % C;
+    Walk at(cache_, block * size + first);
     for (int64_t p = first; p < seen.last; p += panel) {
-      for (int64_t i = 0; i < panel; ++i, slot = following(slot)) {
+      for (int64_t i = 0; i < panel; ++i, at.next()) {
         const bool there = seen.first <= p + i && p + i < seen.last;
-        rows_of_k[size_t(i)] = there ? key(slot, g) : nullptr;
-        rows_of_v[size_t(i)] = there ? value(slot, g) : nullptr;
+        rows_of_k[size_t(i)] = there ? key(at.row(), g) : nullptr;
+        rows_of_v[size_t(i)] = there ? value(at.row(), g) : nullptr;
       }
       if (p + panel < seen.last) fetch(g, block * size + p + panel, std::min(panel, seen.last - p - panel));
       kernel_.pack_keys(type, rows_of_k.data(), D, k_ + p * D);
@@ -152,12 +176,10 @@ class Blocks {
   }
 
  private:
-  const std::byte* key(int64_t slot, int64_t g) const { return cache_.k.raw() + size_t(slot * G + g) * bytes_of(cache_.k.dtype(), D); }
-  const std::byte* value(int64_t slot, int64_t g) const {
-    return cache_.v.raw() + bytes_of(cache_.v.dtype(), slot * cache_.v.stride(0) + g * cache_.v.stride(1));
+  const std::byte* key(int64_t row, int64_t g) const { return cache_.k.raw() + size_t(row * G + g) * bytes_of(cache_.k.dtype(), D); }
+  const std::byte* value(int64_t row, int64_t g) const {
+    return cache_.v.raw() + bytes_of(cache_.v.dtype(), row * cache_.v.stride(0) + g * cache_.v.stride(1));
   }
-  // Slots of the ring are incremented: a division per key would take longer than the work on the key.
-  int64_t following(int64_t slot) const { return slot + 1 == C ? 0 : slot + 1; }
 
   float values_squared(const Keys& seen) const {
     float sum = 0;
@@ -168,11 +190,12 @@ class Blocks {
 
   const Kernels& kernel_;
   const Tensor& q_;
+  const int64_t begin_;
   const KeyValues& cache_;
   const CachedAttentionSpec& spec_;
 
  public:
-  const int64_t D, Dv, C, G, heads, rows, size;
+  const int64_t D, Dv, G, heads, rows, size;
 
  private:
   const int64_t width_;  // the larger of D and Dv in whole panels
@@ -180,56 +203,113 @@ class Blocks {
   bool apart_ = false;
 };
 
-}  // namespace
+// The result of a row, from the sums over its blocks.
+void finish(const Kernels& kernel, const Blocks& text, int64_t row, int64_t g, float l, const float* o, Tensor& y) {
+  kernel.scale(o, 1 / l, text.Dv, y.data<float>() + text.index(row, g) * text.Dv);
+}
 
-void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const CachedAttentionSpec& spec, Tensor& y) {
-  const Kernels& kernel = kernels_;
-  const Blocks all(kernel, q, cache, spec);
-  const int64_t Dv = all.Dv, G = all.G, rows = all.rows, tile = kernel.tile_rows;
-  const auto finish = [&](int64_t row, int64_t g, float l, const float* o) {
-    kernel.scale(o, 1 / l, Dv, y.data<float>() + all.index(row, g) * Dv);
-  };
+// A text with few queries.
+struct FewQueries {
+  int64_t text, begin;          // its index in the call, and the row of q where its queries begin
+  int64_t first_block, blocks;  // that they attend to
+  int64_t parts;                // where the results of its blocks begin, in rows
+};
+struct Piece {
+  int32_t few, g, block;  // index of FewQueries, group of heads, block counted from the first
+};
 
-  if (rows <= few_rows) {
-    const int64_t begin = all.first_block(0), blocks = all.last_block(rows - 1) - begin;
-    const auto part_store = memory_->allocate(size_t(G * blocks * rows) * sizeof(PartialSoftmax));
-    const auto o_store = memory_->allocate(size_t(G * blocks * rows * Dv) * sizeof(float));
+// Threads divide the blocks of keys of all texts with few queries; then each row's blocks are merged.
+class FewAttention {
+ public:
+  FewAttention(const Kernels& kernel, ThreadPool& pool, Arena& memory, const Tensor& q, std::span<const KeyValues> texts,
+               const CachedAttentionSpec& spec)
+      : kernel_(kernel), pool_(pool), memory_(memory), q_(q), texts_(texts), spec_(spec), few_(texts.size()) {}
+
+  void add(int64_t text, int64_t begin) {
+    const Blocks all(kernel_, q_, begin, texts_[size_t(text)], spec_);
+    const int64_t first = all.first_block(0), blocks = all.last_block(all.rows - 1) - first;
+    few_[size_t(count_++)] = {text, begin, first, blocks, parts_};
+    parts_ += all.G * blocks * all.rows;
+    pieces_ += all.G * blocks;
+  }
+
+  void run(Tensor& y) {
+    if (count_ == 0) return;
+    const int64_t Dv = texts_[0].v.size(2), G = texts_[0].k.size(1);
+    std::vector<Piece> pieces(static_cast<size_t>(pieces_));
+    const auto part_store = memory_.allocate(size_t(parts_) * sizeof(PartialSoftmax));
+    const auto o_store = memory_.allocate(size_t(parts_ * Dv) * sizeof(float));
     auto* const parts = reinterpret_cast<PartialSoftmax*>(part_store.get());
     auto* const os = reinterpret_cast<float*>(o_store.get());
-    const auto merge = [&](int64_t g) {
+    size_t filled = 0;
+    for (int64_t i = 0; i < count_; ++i)
+      for (int64_t block = 0; block < few(i).blocks; ++block)
+        for (int64_t g = 0; g < G; ++g) pieces[filled++] = {int32_t(i), int32_t(g), int32_t(block)};
+
+    const auto place = [&](const Piece& p, int64_t row, const Blocks& all) {
+      return few(p.few).parts + (p.g * few(p.few).blocks + p.block) * all.rows + row;
+    };
+    const auto merge = [&](int64_t i, int64_t g) {
+      const Blocks all = blocks_of(i);
       float* o = thread_scratch(size_t(Dv));
-      for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t row = 0; row < all.rows; ++row) {
         PartialSoftmax sum = all.start(row, g);
         std::fill_n(o, Dv, 0.0f);
         for (int64_t block = all.first_block(row); block < all.last_block(row); ++block) {
-          const int64_t at = (g * blocks + block - begin) * rows + row;
-          kernel.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * Dv, Dv);
+          const int64_t at = place({int32_t(i), int32_t(g), int32_t(block - few(i).first_block)}, row, all);
+          kernel_.merge_part(&sum.m, &sum.l, o, parts[at].m, parts[at].l, os + at * Dv, Dv);
         }
-        finish(row, g, sum.l, o);
+        finish(kernel_, all, row, g, sum.l, o, y);
       }
     };
-    for_shares(pool_, Shares(pool_, G * blocks), 1, [&](int64_t piece, int64_t, InShare place) {
-      const int64_t g = piece % G, block = begin + piece / G;
-      Blocks work = all;
-      if (place.first) work.fetch(g, block, 0, rows);
-      if (!place.last) work.fetch((piece + 1) % G, begin + (piece + 1) / G, 0, rows);
-      work.pack(g, block, 0, rows, thread_scratch(size_t(all.scratch())));
-      for (int64_t row = 0; row < rows; row += tile)
-        work.attend(g, block, row, std::min(tile, rows - row), [&](int64_t r, const PartialSoftmax& part, const float* o) {
-          const int64_t at = (g * blocks + block - begin) * rows + row + r;
+    bool merged = true;
+    for (int64_t i = 0; i < count_; ++i) merged = merged && few(i).blocks == 1;
+    for_shares(pool_, Shares(pool_, pieces_), 1, [&](int64_t piece, int64_t, InShare share) {
+      const Piece& own = pieces[size_t(piece)];
+      Blocks work = blocks_of(own.few);
+      const int64_t tile = kernel_.tile_rows, block = few(own.few).first_block + own.block;
+      if (share.first) work.fetch(own.g, block, 0, work.rows);
+      if (!share.last) {
+        const Piece& next = pieces[size_t(piece + 1)];
+        const Blocks then = blocks_of(next.few);
+        then.fetch(next.g, few(next.few).first_block + next.block, 0, then.rows);
+      }
+      work.pack(own.g, block, 0, work.rows, thread_scratch(size_t(work.scratch())));
+      for (int64_t row = 0; row < work.rows; row += tile)
+        work.attend(own.g, block, row, std::min(tile, work.rows - row), [&](int64_t r, const PartialSoftmax& part, const float* o) {
+          const int64_t at = place(own, row + r, work);
           parts[at] = part;
           std::copy_n(o, Dv, os + at * Dv);
         });
-      if (blocks == 1) merge(g);
+      if (few(own.few).blocks == 1) merge(own.few, own.g);
     });
-    if (blocks > 1) pool_.run(G, merge);
-    return;
+    if (merged) return;
+    pool_.run(count_ * G, [&](int64_t at) {
+      if (few(at / G).blocks > 1) merge(at / G, at % G);
+    });
   }
 
+ private:
+  const FewQueries& few(int64_t i) const { return few_[size_t(i)]; }
+  Blocks blocks_of(int64_t i) const { return {kernel_, q_, few(i).begin, texts_[size_t(few(i).text)], spec_}; }
+
+  const Kernels& kernel_;
+  ThreadPool& pool_;
+  Arena& memory_;
+  const Tensor& q_;
+  std::span<const KeyValues> texts_;
+  const CachedAttentionSpec& spec_;
+  std::vector<FewQueries> few_;
+  int64_t count_ = 0, pieces_ = 0, parts_ = 0;
+};
+
+// Threads divide the queries of one text.
+void attend_many(const Kernels& kernel, ThreadPool& pool, const Blocks& all, Tensor& y) {
+  const int64_t Dv = all.Dv, G = all.G, rows = all.rows, tile = kernel.tile_rows;
   int64_t share = most_rows;
-  while (share > 2 * tile && G * ((rows + share - 1) / share) < 4 * pool_.size()) share /= 2;
+  while (share > 2 * tile && G * ((rows + share - 1) / share) < 4 * pool.size()) share /= 2;
   const int64_t shares = (rows + share - 1) / share;
-  pool_.run(G * shares, [&](int64_t piece) {
+  pool.run(G * shares, [&](int64_t piece) {
     const int64_t g = piece % G, row0 = rows * (piece / G) / shares, row1 = rows * (piece / G + 1) / shares;
     float* os = thread_scratch(size_t(all.scratch() + (row1 - row0) * Dv));  // [rows][Dv], then the scratch of blocks
     float* rest = os + (row1 - row0) * Dv;
@@ -246,8 +326,22 @@ void CpuBackend::cached_attention(const Tensor& q, const KeyValues& cache, const
           kernel.merge_part(&sum.m, &sum.l, os + i * Dv, part.m, part.l, o, Dv);
         });
     }
-    for (int64_t row = row0; row < row1; ++row) finish(row, g, sums[size_t(row - row0)].l, os + (row - row0) * Dv);
+    for (int64_t row = row0; row < row1; ++row) finish(kernel, all, row, g, sums[size_t(row - row0)].l, os + (row - row0) * Dv, y);
   });
+}
+
+}  // namespace
+
+void CpuBackend::cached_attention(const Tensor& q, std::span<const KeyValues> texts, const CachedAttentionSpec& spec, Tensor& y) {
+  FewAttention few(kernels_, pool_, *memory_, q, texts, spec);
+  int64_t begin = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Blocks all(kernels_, q, begin, texts[i], spec);
+    if (all.rows > few_rows) attend_many(kernels_, pool_, all, y);
+    else if (all.rows > 0) few.add(int64_t(i), begin);
+    begin += texts[i].queries;
+  }
+  few.run(y);
 }
 
 }  // namespace hearth::cpu
