@@ -33,6 +33,46 @@ class TextState {
   virtual bool load(int64_t length, int64_t context, const Parts& saved) = 0;
 };
 
+// Pages that texts share (LanguageModel::make_pool). A page has room for the keys and values of page() consecutive tokens, in all layers
+// with the same window.
+class TextPool {
+ public:
+  virtual ~TextPool() = default;
+
+  struct Group {
+    int64_t window = 0;           // 0: the layers see everything
+    int64_t bytes = 0;            // of a page
+    int64_t pages = 0, free = 0;  // in the pool
+  };
+  virtual std::vector<Group> groups() const = 0;
+  virtual int64_t page() const = 0;
+};
+
+// A page that a text has filled, kept for texts that begin with the same tokens.
+class TextPage {
+ public:
+  virtual ~TextPage() = default;
+  virtual int64_t releasable() const = 0;  // pages of the pool that are free once it is gone
+};
+
+// A text in a pool.
+class PooledText : public TextState {
+ public:
+  // Takes the pages for a text of `length` tokens. Returns false, and takes nothing, if the pool has too few.
+  virtual bool reserve(int64_t length) = 0;
+  virtual std::vector<int64_t> missing(int64_t length) const = 0;  // pages of each group that reserve() would take
+  virtual void forget() = 0;                                       // releases pages that no further token attends to
+
+  // What is stored besides pages, and the text at that length again; the pages of its tokens must still be there.
+  virtual Parts snapshot() const = 0;
+  virtual void restore(int64_t length, const Parts& saved) = 0;
+  // Page i, which is full; and an empty text begun with such pages, and the snapshot made behind them.
+  virtual std::shared_ptr<TextPage> share(int64_t i) const = 0;
+  virtual void begin_with(std::span<const std::shared_ptr<TextPage>> pages, const Parts& snapshot) = 0;
+  // An empty text begun with everything that `other` stores; pages are copied when one of the two continues.
+  virtual void begin_like(const PooledText& other) = 0;
+};
+
 class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
@@ -47,6 +87,30 @@ class LanguageModel {
   using OnLogits = std::function<void(int64_t token, std::span<const float> logits)>;
   virtual void feed(TextState& state, std::span<const int32_t> ids, int64_t from, const OnLogits& logits,
                     const OnProgress& progress = {}) = 0;
+
+  // --- many texts at once -----------------------------------------------------------------------------------------
+  struct Pooling {
+    std::vector<TextPool::Group> groups;  // windows and bytes
+    int64_t page = 0;
+    int64_t state_bytes = 0;  // of a text besides its pages: recurrences; a text can be begun only where there is a snapshot of them
+    bool reusable = true;     // false if stored keys depend on the length of their text
+  };
+  // UnsupportedError if the model's texts cannot share memory.
+  virtual Pooling pooling(DType cache) const;
+  virtual std::shared_ptr<TextPool> make_pool(DType cache, std::span<const int64_t> pages) const;
+  virtual std::unique_ptr<PooledText> start(std::shared_ptr<TextPool> pool, int64_t context) const;
+  // The next tokens of some texts of one pool, which have reserved pages, in one pass: at most pass_tokens() in all. logits(row, values)
+  // as in feed(). `length`: of the text once all its tokens are fed, also those of later passes.
+  struct Slice {
+    PooledText* text;
+    std::span<const int32_t> ids;
+    int64_t from = 0, length = 0;
+    OnLogits logits;
+    // Receives the hidden state [C] of each token after the last norm, if it is set.
+    std::function<void(int64_t token, std::span<const float> hidden)> hidden = {};
+  };
+  virtual void feed(std::span<const Slice> slices);
+  virtual int64_t pass_tokens() const { return 512; }
 };
 
 }  // namespace hearth::models

@@ -27,11 +27,13 @@ GatedDeltaNet::GatedDeltaNet(const Scope& w, int64_t width, const GatedDeltaNetC
   if (taps_) taps_ = ops::contiguous(taps_.permute({1, 0}));
 }
 
-Tensor GatedDeltaNet::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
+Tensor GatedDeltaNet::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const {
   const int64_t T = x.size(0), G = config_.key_heads, H = config_.value_heads, Dk = config_.key_size, Dv = config_.value_size;
-  const std::vector<Tensor>& stored = tensors_of(state);
-  const auto [projected, z, ba] = nn::together(x, qkv_, z_, ba_);
-  const Tensor mixed = ops::causal_conv(projected, taps_, {}, stored[0], Activation::silu);
+  const auto products = nn::together(x, qkv_, z_, ba_);
+  const Tensor &projected = products[0], &z = products[1], &ba = products[2];
+  const Tensor mixed = by_text(pass, states, [&](const parts::Slice& text, const auto& state) {
+    return ops::causal_conv(text.of(projected), taps_, {}, state[0], Activation::silu);
+  });
 
   const int64_t keys = config_.keys();
   const auto part = [&](int64_t begin, int64_t end, int64_t heads, int64_t size) {
@@ -47,7 +49,10 @@ Tensor GatedDeltaNet::operator()(const Tensor& x, const Tensor& residual, const 
   const auto of_heads = [&](int64_t which) { return ops::contiguous(by_group.slice(2, which, which + 1)).view({T, H}); };
   const Tensor beta = ops::activate(of_heads(0), Activation::sigmoid),
                step = ops::activate(ops::affine(of_heads(1), {}, dt_bias_), Activation::softplus);
-  const Tensor y = ops::delta_rule({.q = q, .k = k, .v = v, .decay = ops::affine(step, a_, {}), .beta = beta}, stored[1]);
+  const Tensor decay = ops::affine(step, a_, {});
+  const Tensor y = by_text(pass, states, [&](const parts::Slice& text, const auto& state) {
+    return ops::delta_rule({.q = text.of(q), .k = text.of(k), .v = text.of(v), .decay = text.of(decay), .beta = text.of(beta)}, state[1]);
+  });
   const Tensor gated = ops::multiply(norm_(y).view({T, H * Dv}), ops::activate(z, Activation::silu));
   return out_(gated, {.residual = residual});
 }

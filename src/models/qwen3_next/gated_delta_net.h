@@ -25,7 +25,7 @@ class GatedDeltaNet final : public parts::Recurrence {
  public:
   GatedDeltaNet(const Scope& w, int64_t width, const GatedDeltaNetConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const override;
 
  private:
   GatedDeltaNetConfig config_;

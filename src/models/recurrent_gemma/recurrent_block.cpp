@@ -42,12 +42,16 @@ std::pair<Tensor, Tensor> RecurrentBlock::gates(const Tensor& u) const {
   return {ops::concat(input, 1), ops::concat(recurrent, 1)};
 }
 
-Tensor RecurrentBlock::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const {
-  const std::vector<Tensor>& stored = tensors_of(state);
-  const auto [branch, gate] = ops::linears<2>(x, {{x_.weight, x_.bias}, {y_.weight, y_.bias, {.activation = config_.activation}}});
-  const Tensor u = conv_(branch, stored[0], Activation::none);
+Tensor RecurrentBlock::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const {
+  const auto products = ops::linears<2>(x, {{x_.weight, x_.bias}, {y_.weight, y_.bias, {.activation = config_.activation}}});
+  const Tensor &branch = products[0], &gate = products[1];
+  const Tensor u = by_text(pass, states,
+                           [&](const parts::Slice& text, const auto& state) { return conv_(text.of(branch), state[0], Activation::none); });
   const auto [input, recurrent] = gates(u);
-  const Tensor h = ops::gated_scan(ops::multiply(u, input), ops::affine(recurrent, decay_, {}), stored[1], pass.first == 0);
+  const Tensor inputs = ops::multiply(u, input), log_decay = ops::affine(recurrent, decay_, {});
+  const Tensor h = by_text(pass, states, [&](const parts::Slice& text, const auto& state) {
+    return ops::gated_scan(text.of(inputs), text.of(log_decay), state[1], text.first == 0);
+  });
   return out_(ops::multiply(h, gate), {.residual = residual});
 }
 

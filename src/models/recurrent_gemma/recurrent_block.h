@@ -21,7 +21,7 @@ class RecurrentBlock final : public parts::Recurrence {
  public:
   RecurrentBlock(const Scope& w, int64_t width, const RecurrentConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const override;
 
  private:
   struct Gate {  // a matrix [W, W] and a bias [W] of each head

@@ -38,10 +38,10 @@ TimeMix::TimeMix(const Scope& w, int64_t width, const TimeMixConfig& c)
   }
 }
 
-Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass&, parts::BlockState* state) const {
+Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const {
   const int64_t T = x.size(0), H = config_.heads, N = config_.size, C = width_;
-  const std::vector<Tensor>& stored = tensors_of(state);
-  const Tensor difference = parts::token_shift(x, stored[0]);
+  const Tensor difference =
+      by_text(pass, states, [&](const parts::Slice& text, const auto& state) { return parts::token_shift(text.of(x), state[0]); });
   const Tensor low = ops::linear(ops::affine(difference, shift_, x), shift_down_, {}, {.activation = Activation::tanh});
   const auto mixed = [&](size_t i) {
     const int64_t R = config_.shift_rank, begin = int64_t(i) * R;
@@ -51,7 +51,11 @@ Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts:
 
   const Tensor rate = ops::linear(ops::linear(mixed(of_decay), decay_down_, {}, {.activation = Activation::tanh}), decay_up_, decay_);
   const Tensor r = by_head(r_(mixed(of_receptance))), k = by_head(k_(mixed(of_key))), v = by_head(v_(mixed(of_value)));
-  const Tensor before = ops::delta_rule({.q = r, .k = k, .v = v, .decay = by_head(rate), .reads_before = true, .by_rate = true}, stored[1]);
+  const Tensor decay = by_head(rate);
+  const Tensor before = by_text(pass, states, [&](const parts::Slice& text, const auto& state) {
+    return ops::delta_rule(
+        {.q = text.of(r), .k = text.of(k), .v = text.of(v), .decay = text.of(decay), .reads_before = true, .by_rate = true}, state[1]);
+  });
   const Tensor y = ops::add_weighted(before, r, k, bonus_, v);
   const Tensor normed = ops::affine(ops::layer_norm(y, {.eps = config_.eps}).view({T, C}), gamma_, beta_);
   return o_(ops::multiply(normed, g_(mixed(of_gate), {.activation = Activation::silu})), {.residual = residual});

@@ -22,7 +22,7 @@ class TimeMix final : public parts::Recurrence {
  public:
   TimeMix(const Scope& w, int64_t width, const TimeMixConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const override;
 
  private:
   TimeMixConfig config_;

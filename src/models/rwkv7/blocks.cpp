@@ -42,10 +42,10 @@ TimeMix::TimeMix(const Scope& w, int64_t width, const TimeMixConfig& c)
   if (bonus_) bonus_ = bonus_.view({c.heads, c.size});
 }
 
-Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const {
+Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const {
   const int64_t T = x.size(0), H = config_.heads, N = config_.size, C = width_;
-  const std::vector<Tensor>& stored = tensors_of(state);
-  const Tensor difference = parts::token_shift(x, stored[0]);
+  const Tensor difference =
+      by_text(pass, states, [&](const parts::Slice& text, const auto& state) { return parts::token_shift(text.of(x), state[0]); });
   const auto mixed = [&](size_t i) { return ops::affine(difference, shifts_[i], x); };
   const auto by_head = [&](const Tensor& t) { return t.view({T, H, N}); };
 
@@ -56,13 +56,12 @@ Tensor TimeMix::operator()(const Tensor& x, const Tensor& residual, const parts:
   const Tensor kappa = ops::rms_norm(by_head(ops::affine(key, key_scale_, {})), {.gamma = key_gamma_, .eps = 1e-24f / float(N)});
   const Tensor k = ops::multiply(key, ops::affine(a, key_rate_, without_rate_));
 
-  const Tensor y = ops::delta_rule({.q = by_head(r),
-                                    .k = by_head(k),
-                                    .v = by_head(v),
-                                    .decay = by_head(log_decay),
-                                    .a = kappa,
-                                    .b = ops::multiply(kappa, by_head(ops::scaled(a, -1, 0)))},
-                                   stored[1]);
+  const Tensor kappa_rate = ops::multiply(kappa, by_head(ops::scaled(a, -1, 0)));
+  const Tensor y = by_text(pass, states, [&](const parts::Slice& text, const auto& state) {
+    const auto own = [&](const Tensor& t) { return text.of(by_head(t)); };
+    return ops::delta_rule({.q = own(r), .k = own(k), .v = own(v), .decay = own(log_decay), .a = text.of(kappa), .b = text.of(kappa_rate)},
+                           state[1]);
+  });
   const Tensor normed = ops::affine(ops::layer_norm(y, {.eps = config_.eps}).view({T, C}), gamma_, beta_);
   const Tensor sum = ops::add_weighted(by_head(normed), by_head(r), by_head(k), bonus_, by_head(v)).view({T, C});
   return o_(ops::multiply(sum, gate_(mixed(5), Activation::none)), {.residual = residual});

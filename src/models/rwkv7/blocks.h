@@ -32,7 +32,7 @@ class TimeMix final : public parts::Recurrence {
  public:
   TimeMix(const Scope& w, int64_t width, const TimeMixConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const parts::Pass& pass, parts::States states) const override;
 
  private:
   Tensor mixed_values(const Tensor& v, const Tensor& x, const parts::Pass& pass) const;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "nn/kv_cache.h"
 #include "ops/rope.h"
 #include "parts/decoder/recurrent_state.h"
 #include "parts/decoder/state_space_mixer.h"
@@ -31,13 +30,13 @@ struct GluAdapter {
 
 // Keys and values of the attention, and the recurrence behind it.
 struct HybridState final : BlockState {
-  HybridState(nn::KvCache c, std::unique_ptr<BlockState> r) : cache(std::move(c)), recurrence(std::move(r)) {}
+  HybridState(std::unique_ptr<PagedState> k, std::unique_ptr<BlockState> r) : keys(std::move(k)), recurrence(std::move(r)) {}
 
-  int64_t bytes() const override { return cache.bytes() + recurrence->bytes(); }
+  int64_t bytes() const override { return recurrence->bytes(); }
   int64_t reachable(int64_t stored, int64_t length) const override { return recurrence->reachable(stored, length); }
   void shorten(int64_t length) override { recurrence->shorten(length); }
   std::vector<Tensor> save(int64_t length) const override {
-    std::vector<Tensor> all = cache.save(length);
+    std::vector<Tensor> all = keys->save(length);
     for (const Tensor& x : recurrence->save(length)) all.push_back(x);
     return all;
   }
@@ -45,13 +44,15 @@ struct HybridState final : BlockState {
     constexpr size_t keys_and_values = 2;
     if (saved.size() < keys_and_values)
       fail<WeightError>("state: a block has {} tensors, expected at least {}", saved.size(), keys_and_values);
-    cache.load(length, saved.first(keys_and_values));
+    keys->load(length, saved.first(keys_and_values));
     recurrence->load(length, saved.subspan(keys_and_values));
   }
+  std::vector<Tensor> snapshot(int64_t length) const override { return recurrence->snapshot(length); }
+  void restore(int64_t length, std::span<const Tensor> saved) override { recurrence->restore(length, saved); }
   int64_t interval() const override { return recurrence->interval(); }
   void checkpoint(int64_t length) override { recurrence->checkpoint(length); }
 
-  nn::KvCache cache;
+  std::unique_ptr<PagedState> keys;
   std::unique_ptr<BlockState> recurrence;
 };
 
@@ -60,7 +61,6 @@ class HybridLayer final : public parts::Block {
   HybridLayer(const Scope& w, int64_t width, const HybridConfig& c, int64_t use, std::shared_ptr<const SharedTransformer> shared,
               const Scope& stored, RotaryPairs pairs)
       : config_(c),
-        backend_(&w.backend()),
         pairs_(pairs),
         shared_(std::move(shared)),
         mlp_adapter_(stored / "feed_forward.gate_up_proj_adapter_list" / use, width, c.adapter_rank, c.mlp),
@@ -72,23 +72,25 @@ class HybridLayer final : public parts::Block {
       qkv_adapters_.emplace_back(stored / "self_attn" / name / use, 2 * width, c.adapter_rank);
   }
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override {
-    HybridState& own = static_cast<HybridState&>(*state);
-    const Tensor seen = attention(shared_->norm(ops::concat({x, pass.embeddings}, 1)), pass, own.cache);
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override {
+    std::vector<BlockState*> keys, recurrences;
+    for (BlockState* state : states) {
+      keys.push_back(as<HybridState>(state).keys.get());
+      recurrences.push_back(as<HybridState>(state).recurrence.get());
+    }
+    const Tensor seen = attention(shared_->norm(ops::concat({x, pass.embeddings}, 1)), pass, keys);
     const Tensor y = linear_(mlp(shared_->mlp_norm(seen)), {.residual = x});
-    return mixer_(norm_(y), residual, pass, own.recurrence.get());
+    return mixer_(norm_(y), residual, pass, recurrences);
   }
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const override {
-    return std::make_unique<HybridState>(nn::KvCache(*backend_, context, config_.groups, config_.head, cache),
-                                         mixer_.start(context, cache));
+  std::optional<nn::KvLayout> stored() const override { return nn::KvLayout{.groups = config_.groups, .head = config_.head}; }
+  std::unique_ptr<BlockState> start(std::unique_ptr<PagedState> keys, int64_t context) const override {
+    return std::make_unique<HybridState>(std::move(keys), mixer_.start(nullptr, context));
   }
-  int64_t state_bytes(int64_t context, DType cache) const override {
-    return 2 * int64_t(bytes_of(cache, context * config_.groups * config_.head)) + mixer_.state_bytes(context, cache);
-  }
+  int64_t state_bytes(int64_t context) const override { return mixer_.state_bytes(context); }
 
  private:
   // x [T, 2·C] → [T, C]
-  Tensor attention(const Tensor& x, const Pass& pass, nn::KvCache& cache) const {
+  Tensor attention(const Tensor& x, const Pass& pass, States keys) const {
     const int64_t T = x.size(0), N = config_.heads, G = config_.groups, D = config_.head;
     auto [q, k, v] = nn::together(x, shared_->q, shared_->k, shared_->v);
     if (config_.adapts_attention) q = qkv_adapters_[0].onto(q, x), k = qkv_adapters_[1].onto(k, x), v = qkv_adapters_[2].onto(v, x);
@@ -96,7 +98,7 @@ class HybridLayer final : public parts::Block {
       const Tensor apart = y.view({T, count, D});
       return config_.positions ? ops::rope(apart, pass.rotary[0], pairs_) : apart;
     };
-    const KeyValues seen = cache.store(pass.first, heads(k, G), v.view({T, G, D}));
+    const auto seen = stored_keys(pass, keys, heads(k, G), v.view({T, G, D}));
     const Tensor y = ops::cached_attention(heads(q, N), seen, {.scale = std::sqrt(2 / float(D))});
     return shared_->o(y.view({T, N * D}));
   }
@@ -107,7 +109,6 @@ class HybridLayer final : public parts::Block {
   }
 
   HybridConfig config_;
-  Backend* backend_;
   RotaryPairs pairs_;
   std::shared_ptr<const SharedTransformer> shared_;
   GluAdapter mlp_adapter_;

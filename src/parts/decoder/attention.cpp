@@ -7,16 +7,6 @@
 namespace hearth::parts {
 namespace {
 
-struct AttentionState final : BlockState {
-  explicit AttentionState(nn::KvCache c) : cache(std::move(c)) {}
-  int64_t bytes() const override { return cache.bytes(); }
-  int64_t reachable(int64_t stored, int64_t length) const override { return cache.can_shorten(stored, length) ? length : 0; }
-  std::vector<Tensor> save(int64_t length) const override { return cache.save(length); }
-  void load(int64_t length, std::span<const Tensor> saved) override { cache.load(length, saved); }
-
-  nn::KvCache cache;
-};
-
 // Heads first … first + count − 1 of the matrix that is stored for queries, keys and values together, or the matrix of this name.
 Projection heads_of(const Scope& w, int64_t width, const AttentionConfig& c, std::string_view name, int64_t first, int64_t count) {
   if (c.fused && c.gated) fail<UnsupportedError>("attention: '{}' with gates is not supported", c.names.qkv);
@@ -50,7 +40,6 @@ Tensor HeadNorm::operator()(const Tensor& x) const {
 
 Attention::Attention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const AttentionConfig& c)
     : config_(c),
-      backend_(&w.backend()),
       q_(heads_of(w, width, c, c.names.q, 0, c.gated ? 2 * c.heads : c.heads)),
       k_(heads_of(w, width, c, c.names.k, c.heads, c.groups)),
       v_(heads_of(w, width, c, c.names.v, c.heads + c.groups, c.groups)),
@@ -63,7 +52,7 @@ Attention::Attention(const Scope& w, int64_t width, const std::vector<RotaryConf
   k_norm_.emplace(w, c.qk_norm->k, c.groups, c.head, *c.qk_norm);
 }
 
-Tensor Attention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const {
+Tensor Attention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const {
   const auto& [T, N, G, D] = std::array{x.size(0), config_.heads, config_.groups, config_.head};
   auto [q, k, v] = nn::together(x, q_, k_, v_);
   Tensor gate;
@@ -74,7 +63,7 @@ Tensor Attention::operator()(const Tensor& x, const Tensor& residual, const Pass
   }
   q = q_norm_ ? (*q_norm_)(q) : q.view({T, N, D});
   k = k_norm_ ? (*k_norm_)(k) : k.view({T, G, D});
-  const KeyValues seen = static_cast<AttentionState&>(*state).cache.store(pass.first, turned(k, pass), v.view({T, G, D}));
+  const auto seen = stored_keys(pass, states, turned(k, pass), v.view({T, G, D}));
   const Tensor y = ops::cached_attention(turned(q, pass), seen, {.scale = config_.scale, .soft_cap = config_.soft_cap, .sinks = sinks_});
   return o_(gate ? ops::multiply(y.view({T, N * D}), gate) : y.view({T, N * D}), {.residual = residual});
 }
@@ -83,16 +72,8 @@ Tensor Attention::turned(const Tensor& x, const Pass& pass) const {
   return config_.rotary == AttentionConfig::no_positions ? x : ops::rope(x, pass.rotary[size_t(config_.rotary)], pairs_);
 }
 
-std::unique_ptr<BlockState> Attention::start(int64_t context, DType cache) const {
-  return std::make_unique<AttentionState>(nn::KvCache(*backend_, capacity(context), config_.groups, config_.head, cache, config_.window));
-}
-
-int64_t Attention::state_bytes(int64_t context, DType cache) const {
-  return 2 * int64_t(bytes_of(cache, capacity(context) * config_.groups * config_.head));
-}
-
-int64_t Attention::capacity(int64_t context) const {
-  return config_.window && config_.window + chunk - 1 < context ? config_.window + chunk - 1 : context;
+std::optional<nn::KvLayout> Attention::stored() const {
+  return nn::KvLayout{.groups = config_.groups, .head = config_.head, .window = config_.window};
 }
 
 }  // namespace hearth::parts

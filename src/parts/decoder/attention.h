@@ -1,7 +1,6 @@
 // Attention to the text so far, with grouped queries and rotary positions (Vaswani et al. 2017, Su et al. 2021, Ainslie et al. 2023).
 #pragma once
 
-#include "nn/kv_cache.h"
 #include "parts/decoder/block.h"
 #include "parts/decoder/norm.h"
 #include "parts/decoder/projection.h"
@@ -62,18 +61,14 @@ class Attention final : public Block {
  public:
   Attention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const AttentionConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
+  std::optional<nn::KvLayout> stored() const override;
 
  private:
-  // Positions that the KV cache holds for a text of `context`.
-  int64_t capacity(int64_t context) const;
   Tensor turned(const Tensor& x, const Pass& pass) const;
 
   AttentionConfig config_;
   RotaryPairs pairs_ = RotaryPairs::halves;
-  Backend* backend_;
   Projection q_, k_, v_;  // [N·D, C] or with gates [N·2·D, C], [G·D, C], [G·D, C]
   Projection o_;          // [C, N·D]
   std::optional<HeadNorm> q_norm_, k_norm_;

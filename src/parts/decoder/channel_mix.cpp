@@ -14,8 +14,8 @@ ChannelMix::ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& c)
   gate_.emplace(w / "receptance", width, width, false);
 }
 
-Tensor ChannelMix::operator()(const Tensor& x, const Tensor& residual, const Pass&, BlockState* state) const {
-  const Tensor difference = token_shift(x, tensors_of(state)[0]);
+Tensor ChannelMix::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const {
+  const Tensor difference = by_text(pass, states, [&](const Slice& text, const auto& state) { return token_shift(text.of(x), state[0]); });
   Epilogue end{.residual = residual};
   if (gate_) end.gate = (*gate_)(ops::affine(difference, gate_shift_, x), {.activation = Activation::sigmoid});
   return value_(key_(ops::affine(difference, shift_, x), {.activation = Activation::squared_relu}), end);

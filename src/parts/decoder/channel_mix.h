@@ -23,7 +23,7 @@ class ChannelMix final : public Recurrence {
   // key [I, C], value [C, I], receptance [C, C] if it is gated
   ChannelMix(const Scope& w, int64_t width, const ChannelMixConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
 
  private:
   Tensor shift_, gate_shift_;  // [C]

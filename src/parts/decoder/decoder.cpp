@@ -1,6 +1,7 @@
 #include "parts/decoder/decoder.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/observe.h"
 
@@ -46,12 +47,12 @@ std::optional<Norm> norm_at(const Scope& layer, int64_t width, const std::option
 Sublayer::Sublayer(const Scope& layer, const DecoderConfig& d, const SublayerConfig& c)
     : before(norm_at(layer, d.width, c.before)), after(norm_at(layer, d.width, c.after)), block(build(layer / c.name, d, c.block)) {}
 
-Tensor Sublayer::operator()(const Tensor& x, const Pass& pass, BlockState* state) const {
-  return onto(x, before ? (*before)(x) : x, pass, state);
+Tensor Sublayer::operator()(const Tensor& x, const Pass& pass, States states) const {
+  return onto(x, before ? (*before)(x) : x, pass, states);
 }
 
-Tensor Sublayer::onto(const Tensor& residual, const Tensor& x, const Pass& pass, BlockState* state) const {
-  return after ? ops::add(residual, (*after)((*block)(x, {}, pass, state))) : (*block)(x, residual, pass, state);
+Tensor Sublayer::onto(const Tensor& residual, const Tensor& x, const Pass& pass, States states) const {
+  return after ? ops::add(residual, (*after)((*block)(x, {}, pass, states))) : (*block)(x, residual, pass, states);
 }
 
 DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& d, const LayerConfig& c)
@@ -59,57 +60,13 @@ DecoderLayer::DecoderLayer(const Scope& w, const DecoderConfig& d, const LayerCo
   if (c.mlp) mlp.emplace(w, d, *c.mlp);
 }
 
-Tensor DecoderLayer::operator()(const Tensor& x, const Pass& pass, std::span<const std::unique_ptr<BlockState>> states) const {
+Tensor DecoderLayer::operator()(const Tensor& x, const Pass& pass, States of_mixer, States of_mlp) const {
   const BlockScope scope(path);
   const Tensor normed = parallel ? (*mixer.before)(x) : Tensor();
-  Tensor y = parallel ? mixer.onto(x, normed, pass, states[0].get()) : mixer(x, pass, states[0].get());
-  if (mlp) y = parallel ? mlp->onto(y, normed, pass, states[1].get()) : (*mlp)(y, pass, states[1].get());
+  Tensor y = parallel ? mixer.onto(x, normed, pass, of_mixer) : mixer(x, pass, of_mixer);
+  if (mlp) y = parallel ? mlp->onto(y, normed, pass, of_mlp) : (*mlp)(y, pass, of_mlp);
   tap(path, y);
   return y;
-}
-
-int64_t DecoderState::bytes() const {
-  int64_t sum = 0;
-  for (const auto& block : blocks) sum += block ? block->bytes() : 0;
-  return sum;
-}
-
-int64_t DecoderState::shorten(int64_t most) {
-  int64_t to = std::min(most, length);
-  if (stretches) to = 0;
-  for (int64_t before = -1; before != to;) {  // each block may lower it further
-    before = to;
-    for (const auto& block : blocks)
-      if (block) to = block->reachable(length, to);
-  }
-  for (const auto& block : blocks)
-    if (block && to < length) block->shorten(to);
-  return length = to;
-}
-
-std::vector<std::vector<Tensor>> DecoderState::save() const {
-  std::vector<std::vector<Tensor>> all;
-  for (const auto& block : blocks) all.push_back(block ? block->save(length) : std::vector<Tensor>());
-  return all;
-}
-
-bool DecoderState::load(int64_t length_, int64_t context_, std::span<const std::vector<Tensor>> saved) {
-  if (length_ > context) fail<UsageError>("context: {} tokens do not fit, expected at most {}", length_, context);
-  if (saved.size() != blocks.size()) fail<WeightError>("state: has {} blocks, expected {}", saved.size(), blocks.size());
-  if (stretches || std::ranges::any_of(limits, [&](int64_t limit) { return (context_ > limit) != (context > limit); })) return false;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i]) blocks[i]->load(length_, saved[i]);
-    else if (!saved[i].empty()) fail<WeightError>("state: block {} has {} tensors, expected none", i, saved[i].size());
-  }
-  length = length_;
-  return true;
-}
-
-int64_t DecoderState::piece(int64_t count) const {
-  int64_t most = std::min(count, Block::chunk);
-  for (const auto& block : blocks)
-    if (const int64_t interval = block ? block->interval() : 0) most = std::min(most, interval - length % interval);
-  return most;
 }
 
 DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
@@ -121,21 +78,90 @@ DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
   for (const LayerConfig& layer : c.layers) layers.emplace_back(w / c.layer / int64_t(layers.size()), c, layer);
 }
 
+std::vector<const Block*> DecoderTrunk::blocks() const {
+  std::vector<const Block*> all;
+  for (const DecoderLayer& layer : layers) {
+    all.push_back(layer.mixer.block.get());
+    all.push_back(layer.mlp ? layer.mlp->block.get() : nullptr);
+  }
+  return all;
+}
+
+std::vector<DecoderTrunk::Group> DecoderTrunk::groups(DType cache) const {
+  std::map<int64_t, int64_t> bytes_by_window;
+  for (const Block* block : blocks())
+    if (const auto layout = block ? block->stored() : std::nullopt) bytes_by_window[layout->window] += int64_t(layout->bytes(cache));
+  std::vector<Group> all;
+  for (const auto& [window, bytes] : bytes_by_window) all.push_back({window, bytes});
+  return all;
+}
+
+std::shared_ptr<DecoderPool> DecoderTrunk::make_pool(DType cache, std::span<const int64_t> pages) const {
+  auto pool = std::make_shared<DecoderPool>();
+  for (const auto& [window, bytes] : groups(cache)) {
+    const int64_t count = pages[pool->groups.size()];
+    pool->groups.push_back({window, bytes * DecoderPool::page, std::make_shared<nn::PagePool>(count)});
+  }
+  Backend& backend = embed_tokens.table.backend();
+  for (const Block* block : blocks()) {
+    const auto layout = block ? block->stored() : std::nullopt;
+    const auto group = layout ? std::ranges::find(pool->groups, layout->window, &DecoderPool::Group::window) : pool->groups.end();
+    pool->group_of.push_back(size_t(group - pool->groups.begin()));
+    pool->layers.push_back(layout ? std::make_shared<nn::KvPages>(backend, group->pages->count(), DecoderPool::page, *layout, cache)
+                                  : nullptr);
+  }
+  return pool;
+}
+
+namespace {
+
+// Pages of a text alone: what a pass attends to and adds, or the whole text.
+int64_t pages_alone(int64_t window, int64_t context) {
+  const int64_t all = (context + DecoderPool::page - 1) / DecoderPool::page;
+  return window ? std::min(all, DecoderPool::pages_for(window - 1 + Block::chunk)) : all;
+}
+
+}  // namespace
+
 DecoderState DecoderTrunk::start(int64_t context, DType cache) const {
-  DecoderState state{.context = context, .stretches = std::ranges::any_of(config.rotaries, &RotaryConfig::stretches)};
+  std::vector<int64_t> pages;
+  for (const Group& group : groups(cache)) pages.push_back(pages_alone(group.window, context));
+  return start(make_pool(cache, pages), context, true);
+}
+
+DecoderState DecoderTrunk::start(std::shared_ptr<DecoderPool> pool, int64_t context) const {
+  return start(std::move(pool), context, false);
+}
+
+DecoderState DecoderTrunk::start(std::shared_ptr<DecoderPool> pool, int64_t context, bool alone) const {
+  DecoderState state{.blocks = {},
+                     .pool = std::move(pool),
+                     .alone = alone,
+                     .context = context,
+                     .stretches = std::ranges::any_of(config.rotaries, &RotaryConfig::stretches)};
   for (const RotaryConfig& rotary : config.rotaries)
     if (rotary.kind == RotaryConfig::Kind::longrope) state.limits.push_back(int64_t(rotary.original_positions));
-  for (const DecoderLayer& layer : layers) {
-    state.blocks.push_back(layer.mixer.block->start(context, cache));
-    state.blocks.push_back(layer.mlp ? layer.mlp->block->start(context, cache) : nullptr);
+  for (const DecoderPool::Group& group : state.pool->groups)
+    state.tables.push_back(std::make_shared<nn::PageTable>(group.pages, DecoderPool::page));
+  for (size_t i = 0; const Block* block : blocks()) {
+    std::unique_ptr<PagedState> keys;
+    if (const auto& layer = state.pool->layers[i]) keys = std::make_unique<PagedState>(layer, state.tables[state.pool->group_of[i]]);
+    state.blocks.push_back(block ? block->start(std::move(keys), alone ? context : 0) : nullptr);
+    ++i;
   }
   return state;
 }
 
 int64_t DecoderTrunk::state_bytes(int64_t context, DType cache) const {
   int64_t bytes = 0;
-  for (const DecoderLayer& layer : layers)
-    bytes += layer.mixer.block->state_bytes(context, cache) + (layer.mlp ? layer.mlp->block->state_bytes(context, cache) : 0);
+  for (const Group& group : groups(cache)) bytes += pages_alone(group.window, context) * DecoderPool::page * group.bytes;
+  for (const Block* block : blocks()) bytes += block ? block->state_bytes(context) : 0;
+  return bytes;
+}
+
+int64_t DecoderTrunk::recurrent_bytes() const {
+  int64_t bytes = 0;
+  for (const Block* block : blocks()) bytes += block ? block->state_bytes(0) : 0;
   return bytes;
 }
 
@@ -147,21 +173,40 @@ Tensor DecoderTrunk::embed(std::span<const int32_t> ids) const {
   return first_norm ? in_block(config.first_norm->name, [&] { return (*first_norm)(scaled); }) : scaled;
 }
 
-Tensor DecoderTrunk::operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer) const {
-  const int64_t T = embeddings.size(0);
+Tensor DecoderTrunk::rotary_table(const RotaryConfig& rotary, std::span<const TextPart> texts) const {
   std::vector<Tensor> tables;
-  for (const RotaryConfig& rotary : config.rotaries)
-    tables.push_back(rotary.table(embeddings.backend(), state.length, T, {length, state.context}));
+  for (const TextPart& text : texts)
+    tables.push_back(rotary.table(embed_tokens.table.backend(), text.state->length, text.count, {text.length, text.state->context}));
+  return tables.size() == 1 ? tables[0] : ops::concat(tables, 0);
+}
+
+Tensor DecoderTrunk::operator()(const Tensor& embeddings, std::span<const TextPart> texts, const OnLayer& on_layer) const {
+  std::vector<Slice> slices;
+  for (int64_t begin = 0; const TextPart& text : texts) {
+    if (!text.state->reserve(text.state->length + text.count))
+      fail<Error>("KV cache: no free pages for {} tokens of a text of {}", text.count, text.state->length);
+    slices.push_back({begin, text.count, text.state->length});
+    begin += text.count;
+  }
+  std::vector<Tensor> tables;
+  for (const RotaryConfig& rotary : config.rotaries) tables.push_back(rotary_table(rotary, texts));
   Tensor shared;
-  const Pass pass{.first = state.length, .rotary = tables, .embeddings = embeddings, .shared = &shared};
+  const Pass pass{.texts = slices, .rotary = tables, .embeddings = embeddings, .shared = &shared};
+  std::vector<BlockState*> of_mixer(texts.size()), of_mlp(texts.size());
   Tensor x = embeddings;
   for (size_t i = 0; i < layers.size(); ++i) {
-    x = layers[i](x, pass, std::span(state.blocks).subspan(2 * i, 2));
+    for (size_t t = 0; t < texts.size(); ++t) {
+      of_mixer[t] = texts[t].state->blocks[2 * i].get();
+      of_mlp[t] = texts[t].state->blocks[2 * i + 1].get();
+    }
+    x = layers[i](x, pass, of_mixer, of_mlp);
     if (on_layer) on_layer(int64_t(i), x);
   }
-  state.length += T;
-  for (const auto& block : state.blocks)
-    if (const int64_t interval = block ? block->interval() : 0; interval && state.length % interval == 0) block->checkpoint(state.length);
+  for (const TextPart& text : texts) {
+    const int64_t length = text.state->length += text.count;
+    for (const auto& block : text.state->blocks)
+      if (const int64_t interval = block ? block->interval() : 0; interval && length % interval == 0) block->checkpoint(length);
+  }
   return in_block(config.last_norm, [&] { return norm(x); });
 }
 

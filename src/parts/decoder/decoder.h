@@ -9,6 +9,7 @@
 #include <span>
 
 #include "parts/decoder/config.h"
+#include "parts/decoder/state.h"
 
 namespace hearth::parts {
 
@@ -16,9 +17,9 @@ namespace hearth::parts {
 struct Sublayer {
   Sublayer(const Scope& layer, const DecoderConfig& decoder, const SublayerConfig& config);
 
-  Tensor operator()(const Tensor& x, const Pass& pass, BlockState* state) const;
+  Tensor operator()(const Tensor& x, const Pass& pass, States states) const;
   // The block alone, without its norm in front:  residual + after(block(x))
-  Tensor onto(const Tensor& residual, const Tensor& x, const Pass& pass, BlockState* state) const;
+  Tensor onto(const Tensor& residual, const Tensor& x, const Pass& pass, States states) const;
 
   std::optional<Norm> before, after;
   std::unique_ptr<Block> block;
@@ -26,8 +27,7 @@ struct Sublayer {
 
 struct DecoderLayer {
   DecoderLayer(const Scope& w, const DecoderConfig& decoder, const LayerConfig& config);
-  // states: the mixer's and the MLP's
-  Tensor operator()(const Tensor& x, const Pass& pass, std::span<const std::unique_ptr<BlockState>> states) const;
+  Tensor operator()(const Tensor& x, const Pass& pass, States of_mixer, States of_mlp) const;
 
   Sublayer mixer;
   std::optional<Sublayer> mlp;
@@ -35,40 +35,39 @@ struct DecoderLayer {
   std::string path;
 };
 
-// What is stored of one text; the network itself has no state.
-struct DecoderState {
-  std::vector<std::unique_ptr<BlockState>> blocks;  // two for each layer, its mixer's and its MLP's; nullptr for a block without state
-  int64_t length = 0, context = 0;                  // tokens stored, and room
-  bool stretches = false;                           // stored keys were rotated by angles that depend on the length at that time
-  std::vector<int64_t> limits = {};                 // contexts up to which and beyond which positions are rotated otherwise
-
-  int64_t bytes() const;
-  // Discards tokens from the end until at most `most` remain, and further to the next length that all blocks can continue from. Returns
-  // the new length.
-  int64_t shorten(int64_t most);
-  // What is stored, block by block (BlockState::save), and back into a state that was just started. Returns false if a text of another
-  // context cannot continue here, because positions would be rotated otherwise; `context`: of the state that was saved. UsageError for more
-  // tokens than there is room for, WeightError for other blocks.
-  std::vector<std::vector<Tensor>> save() const;
-  bool load(int64_t length, int64_t context, std::span<const std::vector<Tensor>> saved);
-  // How many of the next `count` tokens to compute in one pass: at most Block::chunk, up to the next checkpoint.
-  int64_t piece(int64_t count) const;
+// The next tokens of a text, in a pass with those of others.
+struct TextPart {
+  DecoderState* state;
+  int64_t count = 0;   // rows of the embeddings
+  int64_t length = 0;  // of the text once all tokens being fed are in (it matters for rotary positions that scale with it)
 };
 
 struct DecoderTrunk {
   DecoderTrunk(const Scope& w, const DecoderConfig& config);
 
-  // Room for a text of `context` positions.
+  // Windows of the layers with keys and values, each once, and the bytes of a position in those layers.
+  struct Group {
+    int64_t window, bytes;
+  };
+  std::vector<Group> groups(DType cache) const;
+  // Room for texts that share pages: pages of each group. cache: dtype of keys and values.
+  std::shared_ptr<DecoderPool> make_pool(DType cache, std::span<const int64_t> pages) const;
+  // A text of at most `context` positions, alone or among others. One that shares pages has no checkpoints of recurrences.
   DecoderState start(int64_t context, DType cache) const;
-  int64_t state_bytes(int64_t context, DType cache) const;
+  DecoderState start(std::shared_ptr<DecoderPool> pool, int64_t context) const;
+  int64_t state_bytes(int64_t context, DType cache) const;  // of a text alone
+  int64_t recurrent_bytes() const;                          // of a text that shares pages, besides these
 
   // ids → [T, C]. UsageError for an id outside the vocabulary.
   Tensor embed(std::span<const int32_t> ids) const;
-  // Embeddings of the next tokens of the text [T, C], T ≤ Block::chunk → hidden states after the last norm [T, C]. `length`: length of the
-  // text once all tokens being fed are in (it matters for rotary positions that scale with it). on_layer(i, y) receives the output of each
-  // layer, before the last norm.
+  // Embeddings of the next tokens of some texts [T, C], T ≤ Block::chunk, one after the other → hidden states after the last norm [T, C].
+  // on_layer(i, y) receives the output of each layer, before the last norm. Error if a pool has too few pages.
   using OnLayer = std::function<void(int64_t layer, const Tensor& y)>;
-  Tensor operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer = {}) const;
+  Tensor operator()(const Tensor& embeddings, std::span<const TextPart> texts, const OnLayer& on_layer = {}) const;
+  Tensor operator()(const Tensor& embeddings, DecoderState& state, int64_t length, const OnLayer& on_layer = {}) const {
+    const TextPart text{&state, embeddings.size(0), length};
+    return (*this)(embeddings, std::span(&text, 1), on_layer);
+  }
 
   DecoderConfig config;
   nn::Embedding embed_tokens;
@@ -76,6 +75,11 @@ struct DecoderTrunk {
   std::optional<Norm> first_norm;
   std::vector<DecoderLayer> layers;
   Norm norm;
+
+ private:
+  std::vector<const Block*> blocks() const;  // as DecoderState::blocks
+  DecoderState start(std::shared_ptr<DecoderPool> pool, int64_t context, bool alone) const;
+  Tensor rotary_table(const RotaryConfig& rotary, std::span<const TextPart> texts) const;  // [T, 2, R/2]
 };
 
 struct DecoderHead {

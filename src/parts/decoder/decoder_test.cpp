@@ -36,25 +36,26 @@ class Decay final : public Block {
     std::vector<std::pair<int64_t, std::vector<float>>> copies;
   };
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass&, BlockState* state) const override {
-    std::vector<float>& sum = static_cast<State&>(*state).sum;
-    const int64_t T = x.size(0);
-    const Tensor y = on_host(
-        x.shape(),
-        [&](float* to, const float* from) {
-          for (int64_t t = 0; t < T; ++t)
-            for (int64_t c = 0; c < width_; ++c) to[t * width_ + c] = sum[size_t(c)] = sum[size_t(c)] / 2 + from[t * width_ + c];
-        },
-        x);
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override {
+    const Tensor y = by_text<State>(pass, states, [&](const Slice& text, State& state) {
+      std::vector<float>& sum = state.sum;
+      return on_host(
+          {text.count, width_},
+          [&](float* to, const float* from) {
+            for (int64_t t = 0; t < text.count; ++t)
+              for (int64_t c = 0; c < width_; ++c) to[t * width_ + c] = sum[size_t(c)] = sum[size_t(c)] / 2 + from[t * width_ + c];
+          },
+          text.of(x));
+    });
     return residual ? ops::add(residual, y) : y;
   }
-  std::unique_ptr<BlockState> start(int64_t, DType) const override {
+  std::unique_ptr<BlockState> start(std::unique_ptr<PagedState>, int64_t) const override {
     auto state = std::make_unique<State>();
     state->host = &backend_->host();
     state->sum.resize(size_t(width_));
     return state;
   }
-  int64_t state_bytes(int64_t context, DType) const override { return (1 + context / 8) * width_ * int64_t(sizeof(float)); }
+  int64_t state_bytes(int64_t context) const override { return (1 + context / 8) * width_ * int64_t(sizeof(float)); }
 
  private:
   Backend* backend_;
@@ -121,7 +122,7 @@ BACKEND_TEST(DecoderFrame, states_of_all_kinds_continue_from_where_they_were_sho
   }
 }
 
-BACKEND_TEST(DecoderFrame, a_ring_that_has_lost_keys_starts_over) {
+BACKEND_TEST(DecoderFrame, a_window_that_has_lost_keys_starts_over) {
   Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
   DecoderConfig config = mixed();
   std::get<AttentionConfig>(config.layers[1].mixer.block).window = 4;
@@ -131,9 +132,9 @@ BACKEND_TEST(DecoderFrame, a_ring_that_has_lost_keys_starts_over) {
   fed(net, state, ids, 512);
   DecoderState again = net.trunk.start(700, DType::f32);
   const std::vector<float> whole = fed(net, again, ids, 512);
-  EXPECT_EQ(state.shorten(90), 88);  // 515 positions are stored, 85 and later; the recurrence has 88
-  EXPECT_EQ(fed(net, state, ids, 512).size(), size_t((600 - 88) * 31));
-  EXPECT_EQ(state.shorten(80), 0);
+  EXPECT_EQ(state.shorten(75), 72);  // the oldest position in the 34 pages is 64
+  EXPECT_EQ(fed(net, state, ids, 512).size(), size_t((600 - 72) * 31));
+  EXPECT_EQ(state.shorten(70), 0);  // the recurrence has 64, whose window begins before
   EXPECT_TRUE(fed(net, state, ids, 512) == whole);
 }
 
@@ -147,7 +148,7 @@ BACKEND_TEST(DecoderFrame, a_saved_state_continues_with_the_same_bits) {
     DecoderState once = net.trunk.start(700, cache);
     const std::vector<float> whole = fed(net, once, ids, 512);
     DecoderState first = net.trunk.start(700, cache), second = net.trunk.start(800, cache);
-    fed(net, first, std::span(ids).first(560), 512);  // the ring of 515 positions has begun again
+    fed(net, first, std::span(ids).first(560), 512);  // the window's first pages are in use again
     ASSERT_TRUE(second.load(first.length, first.context, first.save()));
     EXPECT_EQ(second.length, 560);
     const std::vector<float> rest = fed(net, second, ids, 512);
@@ -171,6 +172,80 @@ BACKEND_TEST(DecoderFrame, a_saved_state_keeps_its_list_of_factors) {
   EXPECT_TRUE(alike.load(20, 60, saved.save()));
   EXPECT_FALSE(longer.load(20, 60, saved.save()));
   EXPECT_EQ(longer.length, 0);
+}
+
+// Several texts in one pass: prompts of different lengths next to texts that go on, in pages of one pool.
+BACKEND_TEST(DecoderFrame, texts_have_the_same_bits_alone_and_together) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  DecoderConfig config = mixed();
+  std::get<AttentionConfig>(config.layers[1].mixer.block).window = 20;
+  const Decoder net(Scope(weights), config);
+  for (const DType cache : {DType::f32, DType::bf16}) {
+    const auto pool = net.trunk.make_pool(cache, std::vector<int64_t>{30, 40});
+    const auto free_pages = [&] { return std::vector<int64_t>{pool->groups[0].pages->free(), pool->groups[1].pages->free()}; };
+    {
+      std::vector<std::vector<int32_t>> texts;
+      std::vector<DecoderState> states;
+      std::vector<std::vector<float>> alone, together(4);
+      for (const int64_t count : {45, 7, 1, 90}) {
+        texts.push_back(text(count + 3));
+        texts.back().erase(texts.back().begin(), texts.back().begin() + count % 4);
+        DecoderState state = net.trunk.start(100, cache);
+        alone.push_back(fed(net, state, texts.back(), 512));
+        states.push_back(net.trunk.start(pool, 100));
+      }
+      for (int64_t round = 0;; ++round) {
+        std::vector<int32_t> ids;
+        std::vector<TextPart> parts;
+        std::vector<size_t> owners;
+        for (size_t i = 0; i < 4; ++i) {
+          const int64_t length = states[i].length, size = std::ssize(texts[i]);
+          const int64_t count = std::min((round + int64_t(i)) % 3 * 7 + 1, size - length);
+          if (count == 0) continue;
+          ids.insert(ids.end(), texts[i].begin() + length, texts[i].begin() + length + count);
+          parts.push_back({&states[i], count, size});
+          owners.push_back(i);
+        }
+        if (parts.empty()) break;
+        const std::vector<float> logits = net.head(net.trunk(net.trunk.embed(ids), parts)).to_vector();
+        for (size_t p = 0, at = 0; p < parts.size(); at += size_t(parts[p++].count) * 31)
+          together[owners[p]].insert(together[owners[p]].end(), logits.begin() + long(at), logits.begin() + long(at) + parts[p].count * 31);
+        for (const TextPart& part : parts) part.state->forget();
+      }
+      for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(together[i] == alone[i]) << i;
+      EXPECT_EQ(free_pages(), (std::vector<int64_t>{30 - 3 - 1 - 1 - 6, 40 - 2 - 1 - 1 - 2}));
+    }
+    EXPECT_EQ(free_pages(), (std::vector<int64_t>{30, 40}));
+  }
+}
+
+// A text that begins with another's pages, or like another, continues with the bits of one that computed everything; both go on.
+BACKEND_TEST(DecoderFrame, texts_share_pages_until_they_continue) {
+  Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
+  const Decoder net(Scope(weights), mixed());
+  const std::vector<int32_t> ids = text(60);
+  DecoderState once = net.trunk.start(64, DType::f32);
+  const std::vector<float> whole = fed(net, once, ids, 60);
+  const auto pool = net.trunk.make_pool(DType::f32, std::vector<int64_t>{12, 12});
+  DecoderState first = net.trunk.start(pool, 64), second = net.trunk.start(pool, 64), third = net.trunk.start(pool, 64);
+  fed(net, first, std::span(ids).first(32), 512);
+  const auto behind_two = first.snapshot();
+  std::vector<std::shared_ptr<DecoderPage>> pages{first.share(0), first.share(1)};
+  fed(net, first, std::span(ids).first(37), 512);
+  const int64_t before = pool->groups[0].pages->free();
+  second.begin_with(pages, behind_two);
+  third.begin_like(first);
+  EXPECT_EQ(pool->groups[0].pages->free(), before);
+  EXPECT_EQ(pages[0]->releasable(), 0);
+  const auto expect_rest = [&](DecoderState& state, int64_t from) {
+    const std::vector<float> rest = fed(net, state, ids, 7);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + from * 31)) << from;
+  };
+  expect_rest(third, 37);  // takes a copy of the page that it shares with the first
+  expect_rest(second, 32);
+  expect_rest(first, 37);
+  EXPECT_FALSE(first.reserve(61 + 6 * 16));
+  EXPECT_EQ(std::ssize(first.tables[0]->pages()), 4);
 }
 
 // As a text encoder: vectors in place of ids, and what the layers pass on.

@@ -40,7 +40,7 @@ Experts::Experts(const Scope& w, int64_t width, const ExpertsConfig& c)
   if (!c.shared->gate.empty()) shared_gate_.emplace(w / c.shared->gate, width, 1, false);
 }
 
-Tensor Experts::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState*) const {
+Tensor Experts::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States) const {
   Backend& backend = x.backend();
   const int64_t T = x.size(0);
   const Routing routing = route_rows(router_(x), choice_bias_, config_.router);
@@ -50,11 +50,11 @@ Tensor Experts::operator()(const Tensor& x, const Tensor& residual, const Pass& 
   const Tensor base = residual ? residual : Tensor::zeros(backend, x.shape());
   const Tensor y = ops::scatter_add(base, chosen, tokens, weights);
   if (!shared_) return y;
-  if (!shared_gate_) return (*shared_)(x, y, pass, nullptr);
+  if (!shared_gate_) return (*shared_)(x, y, pass, {});
   std::vector<int32_t> all(static_cast<size_t>(T));
   std::iota(all.begin(), all.end(), 0);
   const Tensor gate = (*shared_gate_)(x, {.activation = Activation::sigmoid}).view({T});
-  return ops::scatter_add(y, (*shared_)(x, {}, pass, nullptr), Tensor::from(backend, {T}, all), gate);
+  return ops::scatter_add(y, (*shared_)(x, {}, pass, {}), Tensor::from(backend, {T}, all), gate);
 }
 
 Tensor Experts::each(const Tensor& x, const Routing& routing) const {

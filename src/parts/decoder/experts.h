@@ -28,7 +28,7 @@ struct ExpertsConfig {
 class Experts final : public Block {
  public:
   Experts(const Scope& w, int64_t width, const ExpertsConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
 
  private:
   struct Expert {

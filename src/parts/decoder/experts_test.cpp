@@ -122,7 +122,7 @@ BACKEND_TEST(Experts, only_the_chosen_are_read_and_multiplied) {
       Products products;
       {
         const ObserverScope scope(products);
-        experts(x, {}, {}, nullptr);
+        experts(x, {}, {}, {});
       }
       EXPECT_EQ(products.reads, expected);
       if (T == 1) { EXPECT_EQ(expected.size(), size_t(3 * k)); }
@@ -173,10 +173,10 @@ BACKEND_TEST(Experts, a_token_has_the_same_bits_alone_and_among_others) {
   c.shared = ExpertsConfig::Shared{.mlp = {.width = 20}, .gate = "shared_expert_gate"};
   const Experts experts(Scope(weights) / "mlp", width, c);
   const Tensor x = Tensor::from(device, {T, width}, test::test_values("experts.x", T * width));
-  const std::vector<float> all = experts(x, x, {}, nullptr).to_vector();
+  const std::vector<float> all = experts(x, x, {}, {}).to_vector();
   for (int64_t t = 0; t < T; ++t) {
     const Tensor one = x.slice(0, t, t + 1);
-    const std::vector<float> alone = experts(one, one, {}, nullptr).to_vector();
+    const std::vector<float> alone = experts(one, one, {}, {}).to_vector();
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + t * width)) << t;
   }
 }

@@ -7,16 +7,6 @@
 namespace hearth::parts {
 namespace {
 
-struct LatentState final : BlockState {
-  explicit LatentState(nn::KvCache c) : cache(std::move(c)) {}
-  int64_t bytes() const override { return cache.bytes(); }
-  int64_t reachable(int64_t, int64_t length) const override { return length; }
-  std::vector<Tensor> save(int64_t length) const override { return cache.save(length); }
-  void load(int64_t length, std::span<const Tensor> saved) override { cache.load(length, saved); }
-
-  nn::KvCache cache;
-};
-
 // Each head by its own matrix.   x [T, N, in], the last axis dense → [T, N, out]
 Tensor by_head(const Tensor& x, const std::vector<Projection>& heads) {
   const int64_t T = x.size(0);
@@ -33,7 +23,6 @@ Tensor by_head(const Tensor& x, const std::vector<Projection>& heads) {
 LatentAttention::LatentAttention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const LatentAttentionConfig& c)
     : config_(c),
       pairs_(rotaries.at(size_t(c.rotary)).pairs),
-      backend_(&w.backend()),
       q_(w / (c.query_latent ? "q_b_proj" : "q_proj"), c.query_latent ? c.query_latent : width, c.heads * (c.plain + c.turned), false),
       kv_a_(w / "kv_a_proj_with_mqa", width, c.latent + c.turned, c.bias),
       kv_a_norm_(w / "kv_a_layernorm", c.latent, c.norm),
@@ -64,18 +53,14 @@ Tensor LatentAttention::keys(const Tensor& x, const Pass& pass) const {
   return ops::concat({latent.view({T, 1, L}), turned}, 2);
 }
 
-Tensor LatentAttention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const {
-  const KeyValues seen = static_cast<LatentState&>(*state).cache.store(pass.first, keys(x, pass));
+Tensor LatentAttention::operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const {
+  const auto seen = stored_keys(pass, states, keys(x, pass));
   const Tensor y = by_head(ops::cached_attention(queries(x, pass), seen, {.scale = config_.scale}), v_b_);
   return o_(y.view({x.size(0), config_.heads * config_.value}), {.residual = residual});
 }
 
-std::unique_ptr<BlockState> LatentAttention::start(int64_t context, DType cache) const {
-  return std::make_unique<LatentState>(nn::KvCache::latent(*backend_, context, config_.latent + config_.turned, config_.latent, cache));
-}
-
-int64_t LatentAttention::state_bytes(int64_t context, DType cache) const {
-  return int64_t(bytes_of(cache, context * (config_.latent + config_.turned)));
+std::optional<nn::KvLayout> LatentAttention::stored() const {
+  return nn::KvLayout{.groups = 1, .head = config_.latent + config_.turned, .latent = config_.latent};
 }
 
 }  // namespace hearth::parts

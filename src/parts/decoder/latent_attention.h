@@ -5,7 +5,6 @@
 // that all heads attend to the cache itself:  q·(K c) = (Kᵀ q)·c,  Σ w (V c) = V (Σ w c).
 #pragma once
 
-#include "nn/kv_cache.h"
 #include "parts/decoder/block.h"
 #include "parts/decoder/norm.h"
 #include "parts/decoder/projection.h"
@@ -33,9 +32,8 @@ class LatentAttention final : public Block {
  public:
   LatentAttention(const Scope& w, int64_t width, const std::vector<RotaryConfig>& rotaries, const LatentAttentionConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const override;
-  int64_t state_bytes(int64_t context, DType cache) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
+  std::optional<nn::KvLayout> stored() const override;
 
  private:
   Tensor queries(const Tensor& x, const Pass& pass) const;  // [T, N, L + R], absorbed
@@ -43,7 +41,6 @@ class LatentAttention final : public Block {
 
   LatentAttentionConfig config_;
   RotaryPairs pairs_;
-  Backend* backend_;
   std::optional<Projection> q_a_;  // [query_latent, C]
   std::optional<Norm> q_a_norm_;
   Projection q_;                 // [N·(P + R), C or query_latent]

@@ -69,8 +69,10 @@ Tensor expanded(Backend& device, const Tensor& x, const LatentAttentionConfig& c
 // The next `count` tokens of x by the block.
 Tensor fed(const LatentAttention& block, const Tensor& x, int64_t first, int64_t count, const RotaryConfig& rotary, BlockState& state) {
   const Tensor table = rotary.table(x.backend(), first, count, {.now = x.size(0), .planned = x.size(0)});
-  const Pass pass{.first = first, .rotary = {&table, 1}};
-  return block(x.slice(0, first, first + count), {}, pass, &state);
+  const Slice text{.begin = 0, .count = count, .first = first};
+  const Pass pass{.texts = {&text, 1}, .rotary = {&table, 1}};
+  BlockState* const states[] = {&state};
+  return block(x.slice(0, first, first + count), {}, pass, states);
 }
 
 BACKEND_TEST(LatentAttention, the_absorbed_form_equals_the_expanded_form) {
@@ -83,7 +85,10 @@ BACKEND_TEST(LatentAttention, the_absorbed_form_equals_the_expanded_form) {
   for (const LatentAttentionConfig& c : {plain, other}) {
     Weights weights = Weights::seeded(device, {.types = {.in_place = true}});
     const LatentAttention block(Scope(weights) / "attn", width, {rotary}, c);
-    const auto state = block.start(all, DType::f32);
+    const auto table = std::make_shared<nn::PageTable>(std::make_shared<nn::PagePool>(1), all);
+    table->extend(all);
+    const auto state =
+        block.start(std::make_unique<PagedState>(std::make_shared<nn::KvPages>(device, 1, all, *block.stored(), DType::f32), table), all);
     std::vector<float> made;
     for (int64_t first = 0; first < all;) {
       const int64_t count = first < prompt ? std::min(prompt - first, Block::chunk) : 1;

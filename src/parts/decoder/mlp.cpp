@@ -39,7 +39,7 @@ Mlp::Mlp(const Scope& w, int64_t width, const MlpConfig& c)
       activation_(c.activation),
       limit_(c.limit) {}
 
-Tensor Mlp::operator()(const Tensor& x, const Tensor& residual, const Pass&, BlockState*) const {
+Tensor Mlp::operator()(const Tensor& x, const Tensor& residual, const Pass&, States) const {
   if (limit_ != 0) return down_(clamped_glu(gate_(x), up_(x), activation_, limit_), {.residual = residual});
   return down_(up_(x, {.gate = gate_(x, {.activation = activation_})}), {.residual = residual});
 }

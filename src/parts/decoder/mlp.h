@@ -28,7 +28,7 @@ Tensor clamped_glu(const Tensor& g, const Tensor& u, Activation activation, floa
 class Mlp final : public Block {
  public:
   Mlp(const Scope& w, int64_t width, const MlpConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
 
  private:
   Projection gate_, up_;  // [I, C]

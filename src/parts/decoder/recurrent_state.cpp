@@ -97,10 +97,10 @@ void RecurrentState::load(int64_t, std::span<const Tensor> saved) {
   kept_.clear();
 }
 
-std::unique_ptr<BlockState> Recurrence::start(int64_t context, DType) const {
+std::unique_ptr<BlockState> Recurrence::start(std::unique_ptr<PagedState>, int64_t context) const {
   return std::make_unique<RecurrentState>(*backend_, shapes_, context);
 }
 
-int64_t Recurrence::state_bytes(int64_t context, DType) const { return RecurrentState::bytes_for(shapes_, context); }
+int64_t Recurrence::state_bytes(int64_t context) const { return RecurrentState::bytes_for(shapes_, context); }
 
 }  // namespace hearth::parts

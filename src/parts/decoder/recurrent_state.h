@@ -29,7 +29,7 @@ class RecurrentState final : public BlockState {
   // The tensors in this order, bit by bit, at the length that the state has now. A loaded state has no checkpoints.
   std::vector<Tensor> save(int64_t length) const override;
   void load(int64_t length, std::span<const Tensor> saved) override;
-  int64_t interval() const override { return spacing; }
+  int64_t interval() const override { return most_ == 0 ? 0 : spacing; }
   void checkpoint(int64_t length) override;
 
  private:
@@ -48,13 +48,17 @@ class RecurrentState final : public BlockState {
 // A block whose state is a RecurrentState.
 class Recurrence : public Block {
  public:
-  std::unique_ptr<BlockState> start(int64_t context, DType cache) const final;
-  int64_t state_bytes(int64_t context, DType cache) const final;
+  std::unique_ptr<BlockState> start(std::unique_ptr<PagedState>, int64_t context) const final;
+  int64_t state_bytes(int64_t context) const final;
 
  protected:
   // shapes: of the state's tensors
   Recurrence(Backend& backend, std::vector<Shape> shapes) : backend_(&backend), shapes_(std::move(shapes)) {}
-  static const std::vector<Tensor>& tensors_of(BlockState* state) { return static_cast<RecurrentState&>(*state).tensors(); }
+  // y [T, …]: for each text of the pass f(text, tensors of its state), one below the other.
+  template <class F> static Tensor by_text(const Pass& pass, States states, const F& f) {
+    return parts::by_text<RecurrentState>(pass, states,
+                                          [&](const Slice& text, const RecurrentState& state) { return f(text, state.tensors()); });
+  }
 
  private:
   Backend* backend_;

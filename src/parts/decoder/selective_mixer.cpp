@@ -37,17 +37,21 @@ SelectiveMixer::SelectiveMixer(const Scope& w, int64_t width, const SelectiveMix
   c_norm_.emplace(w / "c_layernorm", c.states, norm);
 }
 
-Tensor SelectiveMixer::operator()(const Tensor& u, const Tensor& residual, const Pass&, BlockState* state) const {
-  const std::vector<Tensor>& stored = tensors_of(state);
+Tensor SelectiveMixer::operator()(const Tensor& u, const Tensor& residual, const Pass& pass, States states) const {
   const int64_t R = config_.rank, S = config_.states;
-  const auto [in, gate] = ops::linears(u, {{in_.weight, in_.bias}, {gate_.weight, gate_.bias, {.activation = config_.activation}}});
-  const Tensor x = conv_(in, stored[0], config_.activation), parameters = parameters_(x);
+  const auto products = ops::linears(u, {{in_.weight, in_.bias}, {gate_.weight, gate_.bias, {.activation = config_.activation}}});
+  const Tensor &in = products[0], &gate = products[1];
+  const auto tail = [&](const Slice& text, const auto& state) { return conv_(text.of(in), state[0], config_.activation); };
+  const Tensor x = by_text(pass, states, tail), parameters = parameters_(x);
   const auto part = [&](int64_t first, int64_t count, const std::optional<Norm>& norm) {
     const Tensor own = parameters.slice(1, first, first + count);
     return norm ? (*norm)(own) : config_.norms ? normalized(own, {.eps = config_.norms->eps}) : own;
   };
   const Tensor dt = dt_(part(0, R, dt_norm_), {.activation = Activation::softplus});
-  const Tensor y = ops::selective_scan(x, dt, a_, part(R, S, b_norm_), part(R + S, S, c_norm_), d_, stored[1]);
+  const Tensor b = part(R, S, b_norm_), c = part(R + S, S, c_norm_);
+  const Tensor y = by_text(pass, states, [&](const Slice& text, const auto& state) {
+    return ops::selective_scan(text.of(x), text.of(dt), a_, text.of(b), text.of(c), d_, state[1]);
+  });
   return out_(ops::multiply(y, gate), {.residual = residual});
 }
 

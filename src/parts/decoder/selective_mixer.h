@@ -36,7 +36,7 @@ class SelectiveMixer final : public Recurrence {
   // in_proj [2·I, C], conv1d [I, 1, K], x_proj [rank + 2·S, I], dt_proj [I, rank] with bias, A_log [I, S], D [I], out_proj [C, I]
   SelectiveMixer(const Scope& w, int64_t width, const SelectiveMixerConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
 
  private:
   SelectiveMixerConfig config_;

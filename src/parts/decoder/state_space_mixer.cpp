@@ -31,14 +31,18 @@ StateSpaceMixer::StateSpaceMixer(const Scope& w, int64_t width, const StateSpace
       gamma_((w / "norm").tensor("weight", {inner_of(c)})),
       out_(w / "out_proj", inner_of(c), width, c.bias) {}
 
-Tensor StateSpaceMixer::operator()(const Tensor& u, const Tensor& residual, const Pass&, BlockState* state) const {
-  const std::vector<Tensor>& stored = tensors_of(state);
-  const auto [gate, in, dt] =
+Tensor StateSpaceMixer::operator()(const Tensor& u, const Tensor& residual, const Pass& pass, States states) const {
+  const auto products =
       ops::linears(u, {{gate_.weight, gate_.bias, {.activation = Activation::silu}}, {in_.weight, in_.bias}, {dt_.weight, dt_.bias}});
-  const Tensor xbc = conv_(in, stored[0], config_.activation);
+  const Tensor &gate = products[0], &in = products[1], &dt = products[2];
+  const Tensor xbc =
+      by_text(pass, states, [&](const Slice& text, const auto& state) { return conv_(text.of(in), state[0], config_.activation); });
   auto part = [&, at = int64_t(0)](int64_t count) mutable { return at += count, xbc.slice(1, at - count, at); };
   const Tensor x = part(inner_of(config_)), b = part(config_.groups * config_.states), c = part(config_.groups * config_.states);
-  return out_(gated_norm(ops::state_space_scan(x, dt, b, c, scan_, stored[1]), gate), {.residual = residual});
+  const Tensor y = by_text(pass, states, [&](const Slice& text, const auto& state) {
+    return ops::state_space_scan(text.of(x), text.of(dt), text.of(b), text.of(c), scan_, state[1]);
+  });
+  return out_(gated_norm(y, gate), {.residual = residual});
 }
 
 Tensor StateSpaceMixer::gated_norm(const Tensor& y, const Tensor& gate) const {

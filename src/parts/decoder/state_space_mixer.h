@@ -31,7 +31,7 @@ class StateSpaceMixer final : public Recurrence {
   // in_proj [2·I + 2·G·S + N, C] with I = N·D, conv1d [I + 2·G·S, 1, K], dt_bias [N], A_log [N], D [N], norm [I], out_proj [C, I]
   StateSpaceMixer(const Scope& w, int64_t width, const StateSpaceMixerConfig& config);
 
-  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, BlockState* state) const override;
+  Tensor operator()(const Tensor& x, const Tensor& residual, const Pass& pass, States states) const override;
 
  private:
   Tensor gated_norm(const Tensor& y, const Tensor& gate) const;

@@ -16,34 +16,35 @@ struct Text final : TextState {
   int64_t context() const override { return room; }
   int64_t bytes() const override {
     int64_t sum = 0;
-    for (const nn::KvCache& cache : caches) sum += cache.bytes();
+    for (const nn::KvPages& layer : cache.layers) sum += layer.bytes();
     return sum;
   }
   int64_t shorten(int64_t most) override { return fed = std::min(fed, most); }
   Parts save() const override {
     Parts all;
-    for (const nn::KvCache& cache : caches) all.push_back(cache.save(fed));
+    for (const nn::KvPages& layer : cache.layers) all.push_back(layer.save(*cache.table, 0, fed));
     return all;
   }
   bool load(int64_t length, int64_t, const Parts& saved) override {
-    if (saved.size() != caches.size()) fail<WeightError>("state: has {} parts, expected {}", saved.size(), caches.size());
-    for (size_t i = 0; i < caches.size(); ++i) caches[i].load(length, saved[i]);
+    if (saved.size() != cache.layers.size()) fail<WeightError>("state: has {} parts, expected {}", saved.size(), cache.layers.size());
+    for (size_t i = 0; i < saved.size(); ++i) cache.layers[i].load(*cache.table, 0, length, saved[i]);
     fed = length;
     return true;
   }
 
-  std::vector<nn::KvCache> caches;
+  Cache cache;
   int64_t fed = 0, room = 0;
 };
 
 class Model final : public LanguageModel {
  public:
+  using LanguageModel::feed, LanguageModel::start;
   Model(const Config& config, Weights& weights) : net_(Scope(weights), NetworkConfig::from(config)) {}
 
   LanguageSizes sizes() const override { return {.vocabulary = net_.config.vocabulary, .positions = net_.config.positions}; }
   std::unique_ptr<TextState> start(int64_t context, DType cache) const override {
     auto text = std::make_unique<Text>();
-    text->caches = net_.caches(context, cache);
+    text->cache = net_.cache(context, cache);
     text->room = context;
     return text;
   }
@@ -57,7 +58,7 @@ class Model final : public LanguageModel {
       if (id < 0 || id >= V) fail<UsageError>("mock_parallel: token id {} is outside the vocabulary of {}", id, V);
     if (text.fed + count > std::min(text.room, net_.config.positions))
       fail<UsageError>("{} tokens do not fit: there is room for {}", text.fed + count, std::min(text.room, net_.config.positions));
-    const Tensor values = dense_on_host(net_(ids, text.caches, text.fed));
+    const Tensor values = dense_on_host(net_(ids, text.cache, text.fed));
     text.fed += count;
     for (int64_t i = from; i < count; ++i) logits(i, {values.data<float>() + i * V, size_t(V)});
     if (progress) progress({.phase = "prompt", .done = count, .total = count});

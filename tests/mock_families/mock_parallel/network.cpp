@@ -34,12 +34,12 @@ Block::Block(const Scope& w, const NetworkConfig& c)
       narrow(w / "mlp.narrow", c.inner, c.width),
       heads(c.heads) {}
 
-Tensor Block::operator()(const Tensor& x, nn::KvCache& cache, int64_t first) const {
+Tensor Block::operator()(const Tensor& x, nn::KvPages& keys, const nn::PageTable& table, int64_t first) const {
   const auto [T, C] = x.dims<2>();
   const int64_t D = C / heads;
   const Tensor h = norm(x);
   const auto [q, k, v] = nn::together(h, query, key, value);
-  const KeyValues seen = cache.store(first, k.view({T, heads, D}), v.view({T, heads, D}));
+  const KeyValues seen = keys.store(table, first, k.view({T, heads, D}), v.view({T, heads, D}));
   const Tensor y = ops::cached_attention(q.view({T, heads, D}), seen, {.scale = 1.0f / std::sqrt(float(D))});
   return narrow(wide(h, {.activation = Activation::gelu}), {.residual = dense(y.view({T, C}), {.residual = x})});
 }
@@ -53,18 +53,19 @@ Network::Network(const Scope& w, const NetworkConfig& c)
   for (int64_t i = 0; i < c.layers; ++i) blocks.emplace_back(w / "blocks" / i, c);
 }
 
-std::vector<nn::KvCache> Network::caches(int64_t context, DType type) const {
-  std::vector<nn::KvCache> all;
-  for (int64_t i = 0; i < config.layers; ++i)
-    all.emplace_back(words.table.backend(), context, config.heads, config.width / config.heads, type);
-  return all;
+Cache Network::cache(int64_t context, DType type) const {
+  Cache made{.table = std::make_shared<nn::PageTable>(std::make_shared<nn::PagePool>(1), context), .layers = {}};
+  const nn::KvLayout layout{.groups = config.heads, .head = config.width / config.heads};
+  for (int64_t i = 0; i < config.layers; ++i) made.layers.emplace_back(words.table.backend(), 1, context, layout, type);
+  made.table->extend(context);
+  return made;
 }
 
-Tensor Network::operator()(std::span<const int32_t> ids, std::vector<nn::KvCache>& caches, int64_t first) const {
+Tensor Network::operator()(std::span<const int32_t> ids, Cache& cache, int64_t first) const {
   std::vector<int32_t> at(ids.size());
   std::iota(at.begin(), at.end(), int32_t(first));
   Tensor x = ops::add(words(ids), places(at));
-  for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, caches[i], first);
+  for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, cache.layers[i], *cache.table, first);
   return head(norm(x));
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/files/config.h"
-#include "nn/kv_cache.h"
+#include "nn/kv_pages.h"
 #include "nn/layers.h"
 
 namespace hearth::models::mock_parallel {
@@ -21,7 +21,7 @@ struct NetworkConfig {
 // x [T, C] at positions first … first + T − 1 → [T, C]
 struct Block {
   Block(const Scope& w, const NetworkConfig& config);
-  Tensor operator()(const Tensor& x, nn::KvCache& cache, int64_t first) const;
+  Tensor operator()(const Tensor& x, nn::KvPages& keys, const nn::PageTable& table, int64_t first) const;
 
   nn::LayerNorm norm;
   nn::Linear query, key, value, dense;  // [C, C]
@@ -29,12 +29,18 @@ struct Block {
   int64_t heads;
 };
 
+// The keys and values of a text, in one page.
+struct Cache {
+  std::shared_ptr<nn::PageTable> table;
+  std::vector<nn::KvPages> layers;
+};
+
 struct Network {
   Network(const Scope& w, const NetworkConfig& config);
 
-  std::vector<nn::KvCache> caches(int64_t context, DType type) const;
+  Cache cache(int64_t context, DType type) const;
   // The tokens at positions first … first + T − 1 → logits [T, V] after each.
-  Tensor operator()(std::span<const int32_t> ids, std::vector<nn::KvCache>& caches, int64_t first) const;
+  Tensor operator()(std::span<const int32_t> ids, Cache& cache, int64_t first) const;
 
   NetworkConfig config;
   nn::Embedding words, places;
