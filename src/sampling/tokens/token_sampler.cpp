@@ -32,7 +32,7 @@ void TokenSampler::start(std::span<const int32_t> prompt) {
 
 void TokenSampler::push(int32_t token) { history_.push(token); }
 
-void TokenSampler::apply_rules(std::span<const float> logits) {
+void TokenSampler::apply_rules(std::span<const float> logits, std::span<const uint64_t> allowed) {
   const SamplingParameters& p = parameters_;
   check_logits(logits);
   const auto rows = int64_t(logits.size());
@@ -41,6 +41,7 @@ void TokenSampler::apply_rules(std::span<const float> logits) {
     for (const int32_t token : tokens)
       if (token >= rows) fail<UsageError>("--logit-bias: token {} does not exist, expected an id below {}", token, rows);
   candidates_.assign(p.vocabulary > 0 ? logits.first(p.vocabulary) : logits);
+  if (!allowed.empty()) candidates_.keep([&](size_t i) { return i / 64 < allowed.size() && (allowed[i / 64] >> (i % 64) & 1); });
 
   apply_sequence_bias(candidates_, history_.tokens, p.sequence_bias);
   if (p.no_repeat_ngram_size > 0) forbid_repeated_ngrams(candidates_, history_.tokens, p.no_repeat_ngram_size);
@@ -89,8 +90,8 @@ void TokenSampler::apply(Stage stage) {
   }
 }
 
-const Candidates& TokenSampler::candidates(std::span<const float> logits) {
-  apply_rules(logits);
+const Candidates& TokenSampler::candidates(std::span<const float> logits, std::span<const uint64_t> allowed) {
+  apply_rules(logits, allowed);
   for (const Stage stage : parameters_.order) {
     // At temperature 0 only stages that change scores matter, at any position.
     if (parameters_.temperature == 0 && stage != Stage::penalties && stage != Stage::dry) continue;
@@ -102,8 +103,8 @@ const Candidates& TokenSampler::candidates(std::span<const float> logits) {
   return candidates_;
 }
 
-int32_t TokenSampler::next(std::span<const float> logits) {
-  candidates(logits);
+int32_t TokenSampler::next(std::span<const float> logits, std::span<const uint64_t> allowed) {
+  candidates(logits, allowed);
   if (parameters_.temperature == 0) return candidates_.id[most_probable(candidates_)];
   const size_t drawn = draw(candidates_, uniform_at(parameters_.seed, history_.answered(), of_the_draw));
   if (parameters_.mirostat == 2) mu_ -= parameters_.mirostat_eta * (-std::log2(double(candidates_.p[drawn])) - parameters_.mirostat_tau);

@@ -36,18 +36,19 @@ class TokenSampler {
   // logits [V], the row of the last token. NonFiniteError gives the count of non-finite values and the first of them; ShapeError for an
   // empty row or one shorter than parameters.vocabulary; UsageError for a bias of a token beyond V, and if no token is left to
   // choose from. Only Mirostat's μ changes: a second call without push() repeats the same choice.
-  int32_t next(std::span<const float> logits);
+  // allowed: bit t of word t / 64, whether token t may be chosen; before biases and every stage. Empty: every token.
+  int32_t next(std::span<const float> logits, std::span<const uint64_t> allowed = {});
 
   // The distribution that next() would draw from, including probabilities; at temperature 0 all tokens with their penalized scores.
   // Valid until the next call.
-  const Candidates& candidates(std::span<const float> logits);
+  const Candidates& candidates(std::span<const float> logits, std::span<const uint64_t> allowed = {});
 
   const SamplingParameters& parameters() const { return parameters_; }
   const History& history() const { return history_; }
   double mu() const { return mu_; }  // Mirostat 2: largest surprise allowed, in bits
 
  private:
-  void apply_rules(std::span<const float> logits);
+  void apply_rules(std::span<const float> logits, std::span<const uint64_t> allowed);
   void apply(Stage stage);
 
   SamplingParameters parameters_;
