@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace hearth::engine {
+namespace {
+
+int64_t pages_for(int64_t positions, int64_t page) { return (positions + page - 1) / page; }
+
+// Pages of a group that one text of the whole context may hold.
+int64_t most_pages(const models::TextPool::Group& group, int64_t page, int64_t context, int64_t pass_tokens) {
+  const int64_t all = pages_for(context, page);
+  return group.window ? std::min(all, pages_for(group.window + pass_tokens, page) + 2) : all;
+}
+
+}  // namespace
+
+// Groups with a window get what all texts need of it, up to half of the memory; the other group gets the rest.
+MemoryPlan plan_memory(const models::LanguageModel& model, const EngineOptions& options, int64_t available) {
+  const models::LanguageModel::Pooling pooling = model.pooling(options.cache_type);
+  const int64_t context = options.context ? options.context : model.sizes().positions;
+  MemoryPlan plan{.pages = {}, .parallel = options.parallel};
+  int64_t one = pooling.state_bytes;
+  for (const auto& group : pooling.groups) {
+    plan.most.push_back(most_pages(group, pooling.page, context, options.pass_tokens));
+    one += plan.most.back() * group.bytes;
+  }
+  int64_t bytes = options.cache_bytes;
+  if (bytes == 0) bytes = std::max(one, std::min(8 * one, available / 4));
+  if (bytes < one)
+    fail<UsageError>("the KV cache has {:.3f} GB, but one text of {} tokens needs {:.3f} GB; raise --kv-cache-memory or lower --context",
+                     double(bytes) * 1e-9, context, double(one) * 1e-9);
+  if (pooling.state_bytes > 0) {
+    plan.parallel = std::clamp<int64_t>((bytes - one) / 2 / pooling.state_bytes + 1, 1, options.parallel);
+    plan.state_bytes = plan.parallel * pooling.state_bytes;
+    const int64_t rest = bytes - one - plan.state_bytes + pooling.state_bytes;
+    plan.snapshot_bytes = options.prefix_cache ? (pooling.groups.empty() ? rest : rest / 2) : 0;
+  }
+  int64_t left = bytes - plan.state_bytes - plan.snapshot_bytes;
+  int64_t windows = 0;
+  for (const auto& group : pooling.groups) windows += group.window ? 1 : 0;
+  for (const auto& group : pooling.groups) {
+    if (!group.window) continue;
+    const int64_t least = most_pages(group, pooling.page, context, options.pass_tokens);
+    const bool alone = windows == std::ssize(pooling.groups);
+    const int64_t share = (alone ? bytes - plan.state_bytes - plan.snapshot_bytes : (bytes - one) / 2) / windows / group.bytes;
+    const int64_t pages = alone ? std::max(least, share) : std::clamp(share, least, std::max(least, plan.parallel * least));
+    plan.page_bytes += pages * group.bytes;
+    left -= pages * group.bytes;
+    plan.pages.push_back(pages);
+  }
+  for (size_t g = 0; g < pooling.groups.size(); ++g) {
+    const auto& group = pooling.groups[g];
+    if (group.window) continue;
+    const int64_t pages = std::max(most_pages(group, pooling.page, context, options.pass_tokens), left / group.bytes);
+    plan.page_bytes += pages * group.bytes;
+    plan.pages.insert(plan.pages.begin() + std::ptrdiff_t(g), pages);
+  }
+  return plan;
+}
+
+}  // namespace hearth::engine
