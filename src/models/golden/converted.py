@@ -3,7 +3,7 @@ python src/models/golden/converted.py [FAMILY …]
 
 Keys are written by the methods of the gguf package and tensors named by its tables; what the converter does beyond that is in the
 functions below. Matrices are f16, as the converter writes by default, and the reference computes with the rounded values.
-converted/<family>.gguf, converted/<family>.safetensors; of gpt-oss also a folder. Made with gguf 0.19.0, torch 2.15.0, transformers 4.57.1.
+converted/<family>.gguf, converted/<family>.safetensors; of gpt-oss also a folder. Made with gguf 0.19.0, torch 2.15.0, transformers 4.57.1, rwkv 0.8.32.
 """
 import importlib.util
 import json
@@ -11,18 +11,19 @@ import math
 import sys
 from pathlib import Path
 
-import gguf
-import numpy as np
-import safetensors.torch
-import torch
-import transformers as t
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "parts/decoder/golden"))
 sys.path.insert(0, str(HERE.parents[2] / "tools"))
+import authors_rwkv as authors  # noqa: E402  # in front of torch
 import golden  # noqa: E402
 import name_weights  # noqa: E402
 import recipe  # noqa: E402
+
+import gguf  # noqa: E402
+import numpy as np  # noqa: E402
+import safetensors.torch  # noqa: E402
+import torch  # noqa: E402
+import transformers as t  # noqa: E402
 
 
 def network_of(family):
@@ -33,7 +34,9 @@ def network_of(family):
     return module
 
 
-deepseek, deepseek_v2 = network_of("deepseek"), network_of("deepseek_v2")
+deepseek, deepseek_v2, mamba2 = network_of("deepseek"), network_of("deepseek_v2"), network_of("mamba2")
+rwkv6, rwkv7 = network_of("rwkv6"), network_of("rwkv7")
+recipe.execute_in_double(t.models.qwen3_next.modeling_qwen3_next)
 
 # It would reset the biases that layer norms of heads do not have.
 t.models.stablelm.modeling_stablelm.StableLmPreTrainedModel._init_weights = lambda self, module: None
@@ -225,6 +228,81 @@ def glm4_keys(w, c):
     w.add_rope_dimension_count(int(head_dim(c) * c["partial_rotary_factor"]))
 
 
+def state_space_keys(w, c):
+    """Of layers without attention."""
+    w.add_context_length(2**20)
+    w.add_embedding_length(c["hidden_size"])
+    w.add_feed_forward_length(0)
+    w.add_head_count(0)
+    w.add_ssm_conv_kernel(c["conv_kernel"])
+    w.add_ssm_inner_size(2 * c["hidden_size"])
+    w.add_ssm_state_size(c["state_size"])
+    w.add_layer_norm_rms_eps(c["layer_norm_epsilon"])
+
+
+def mamba_keys(w, c):
+    state_space_keys(w, c)
+    w.add_ssm_time_step_rank(c["time_step_rank"])
+    w.add_ssm_dt_b_c_rms(c["model_type"] == "falcon_mamba")
+
+
+def mamba2_keys(w, c):
+    state_space_keys(w, c)
+    w.add_ssm_time_step_rank(2 * c["hidden_size"] // c["head_dim"])
+    w.add_ssm_group_count(c["n_groups"])
+
+
+def jamba_keys(w, c):
+    attends = [i % c["attn_layer_period"] == c["attn_layer_offset"] for i in range(c["num_hidden_layers"])]
+    w.add_context_length(c["max_position_embeddings"])
+    w.add_embedding_length(c["hidden_size"])
+    w.add_feed_forward_length(c["intermediate_size"])
+    w.add_head_count(c["num_attention_heads"])
+    w.add_head_count_kv([c["num_key_value_heads"] * int(a) for a in attends])
+    w.add_ssm_conv_kernel(c["mamba_d_conv"])
+    w.add_ssm_inner_size(c["mamba_expand"] * c["hidden_size"])
+    w.add_ssm_state_size(c["mamba_d_state"])
+    w.add_ssm_time_step_rank(c["mamba_dt_rank"])
+    w.add_layer_norm_rms_eps(c["rms_norm_eps"])
+    w.add_expert_count(c["num_experts"])
+    w.add_expert_used_count(c["num_experts_per_tok"])
+
+
+def qwen3_next_keys(w, c):
+    expert_keys(w, c)
+    w.add_ssm_conv_kernel(c["linear_conv_kernel_dim"])
+    w.add_ssm_state_size(c["linear_key_head_dim"])
+    w.add_ssm_group_count(c["linear_num_key_heads"])
+    w.add_ssm_time_step_rank(c["linear_num_value_heads"])
+    w.add_ssm_inner_size(c["linear_value_head_dim"] * c["linear_num_value_heads"])
+    w.add_full_attention_interval(c.get("full_attention_interval", 4))
+    w.add_rope_dimension_count(int(head_dim(c) * c["partial_rotary_factor"]))
+
+
+def recurrence_keys(w, c, eps, head_size):
+    w.add_context_length(1048576)
+    w.add_embedding_length(c["hidden_size"])
+    w.add_layer_norm_eps(eps)
+    w.add_wkv_head_size(head_size)
+    w.add_feed_forward_length(c["intermediate_size"])
+    w.add_head_count(0)
+
+
+def rwkv6_keys(w, c):
+    recurrence_keys(w, c, c["layer_norm_epsilon"], c["head_size"])
+    w.add_rescale_every_n_layers(c["rescale_every"])
+    w.add_time_mix_extra_dim(64 if c["hidden_size"] == 4096 else 32)  # whatever config.json says
+    w.add_time_decay_extra_dim(128 if c["hidden_size"] == 4096 else 64)
+
+
+def rwkv7_keys(w, c):
+    recurrence_keys(w, c, c["norm_eps"], c["head_dim"])
+    w.add_decay_lora_rank(c["decay_low_rank_dim"])
+    w.add_iclr_lora_rank(c["a_low_rank_dim"])
+    w.add_value_residual_mix_lora_rank(c["v_low_rank_dim"])
+    w.add_gate_lora_rank(c["gate_low_rank_dim"])
+
+
 def permuted(x, heads):
     return x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
 
@@ -276,6 +354,82 @@ def interleaved(name, x, c):
         yield name, x
 
 
+def squeezed(name, x, c):
+    """As older converters wrote all tensors."""
+    yield name, x.squeeze()
+
+
+def state_space(name, x, c):
+    if name.endswith(".A_log"):
+        x = -np.exp(x)
+    elif ".conv1d.weight" in name:
+        x = x.squeeze()
+    yield name.replace(".feed_forward.experts.", ".mlp.experts."), x
+
+
+def columns_and_groups(name, x, c):
+    if name.endswith(("mixer.A_log", "mixer.D")):
+        x = x.reshape(-1, 1)
+    elif name.endswith("mixer.norm.weight"):
+        x = x.reshape(c["n_groups"], -1)
+    yield from state_space(name.replace(".dt_bias", ".dt_proj.bias"), x, c)
+
+
+def by_kind(name, x, c):
+    """Qwen3-Next: rows of the same kind together."""
+    layer = name.split(".linear_attn.")[0].removeprefix("model.layers.")
+    if name.endswith("norm.weight") and ".linear_attn." not in name:
+        x = x + 1
+    if ".in_proj_qkvz." not in name:
+        yield from state_space(name.replace(".dt_bias", ".dt_proj.bias"), x, c)
+        return
+    keys, values = c["linear_key_head_dim"], c["linear_value_head_dim"] * c["linear_num_value_heads"] // c["linear_num_key_heads"]
+    parts = np.split(x.reshape(c["linear_num_key_heads"], -1, x.shape[-1]), np.cumsum([keys, keys, values]), axis=1)
+    q, k, v, z = (part.reshape(-1, x.shape[-1]) for part in parts)
+    yield f"blk.{layer}.attn_qkv.weight", np.concatenate([q, k, v])
+    yield f"blk.{layer}.attn_gate.weight", z
+
+
+def shifts_of_6(name, x, c):
+    name = gguf_name(gguf.MODEL_ARCH.RWKV6, name, c["num_hidden_layers"])
+    if name.endswith(("time_mix_w1.weight", "time_mix_decay_w1.weight", "time_mix_decay_w2.weight")):
+        x = x.T
+    elif name.endswith("time_mix_w2.weight"):
+        x = x.swapaxes(1, 2)
+    elif name.endswith("time_mix_decay.weight") or "lerp" in name:
+        x = x.squeeze()
+    if name.endswith(("time_mix_output.weight", "channel_mix_value.weight")):
+        x = x / 2 ** (int(name.split(".")[1]) // c["rescale_every"])
+    yield name, x
+
+
+def shifts_of_7(name, x, c):
+    name = name.replace("ffn", "feed_forward").replace("attn", "attention")
+    for part, other in (("lora.0.weight", "1.weight"), ("lora.2.weight", "2.weight"), ("lora.2.bias", "0.weight")):
+        name = name.replace("_lora." + part, other)
+    name = name.replace("feed_forward_norm", "ln2").replace("g_norm", "ln_x")
+    if ".attention.x_" in name:
+        yield f"blk.{name.split('.')[2]}.time_mix_lerp_{name[-1]}.weight", x
+        return
+    x, new = x.squeeze(), gguf_name(gguf.MODEL_ARCH.RWKV7, name, c["num_hidden_layers"])
+    if new.startswith("blk.0.time_mix_a"):
+        yield new.replace("time_mix_a", "time_mix_v"), x
+    yield new, x.flatten() if "r_k" in new else x
+
+
+def fused_shifts(tensors, letters):
+    """The shifts of each layer as one tensor [n, 1, 1, C], in the place of the last."""
+    left = {}
+    for name, x in tensors:
+        stem, _, letter = name.removesuffix(".weight").rpartition("_")
+        if not stem.endswith("time_mix_lerp") or letter not in letters:
+            yield name, x
+            continue
+        left.setdefault(stem, {})[letter] = x.reshape(1, 1, -1)
+        if len(left[stem]) == len(letters):
+            yield f"{stem}_fused.weight", np.stack([left[stem][letter] for letter in letters])
+
+
 def stacked(tensors, names):
     """Numbered tensors (NAME with # for the number) as one, in the place of the last."""
     left = {}
@@ -296,10 +450,12 @@ LONG = dict(type="longrope", short_factor=[1.0, 1.5], long_factor=[2.0, 3.0])
 MLA = dict(num_key_value_heads=4, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=6, n_routed_experts=4, n_shared_experts=2, num_experts_per_tok=2, moe_intermediate_size=12, first_k_dense_replace=1,
            rope_scaling=dict(YARN, type="yarn", mscale=0.707, mscale_all_dim=0.707))
 
+SSM = dict(state_size=5, intermediate_size=32, expand=2)
+
 # family: (architecture, class, configuration's class, its own values, keys, change of tensors, what else config.json says)
 FAMILIES = {
     "mixtral": (gguf.MODEL_ARCH.LLAMA, t.MixtralForCausalLM, t.MixtralConfig, dict(num_local_experts=4, num_experts_per_tok=2), llama_keys, llama_rows, {}),
-    "qwen2_moe": (gguf.MODEL_ARCH.QWEN2MOE, t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=20), expert_keys, None, {}),
+    "qwen2_moe": (gguf.MODEL_ARCH.QWEN2MOE, t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=20), expert_keys, squeezed, {}),
     "qwen3_moe": (gguf.MODEL_ARCH.QWEN3MOE, t.Qwen3MoeForCausalLM, t.Qwen3MoeConfig, dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12, norm_topk_prob=True, head_dim=6), expert_keys, None, {}),
     "phimoe": (gguf.MODEL_ARCH.PHIMOE, t.PhimoeForCausalLM, t.PhimoeConfig,
                dict(num_local_experts=4, num_experts_per_tok=2, attention_bias=True, lm_head_bias=True, sliding_window=128, original_max_position_embeddings=64, max_position_embeddings=64,
@@ -325,6 +481,21 @@ FAMILIES = {
     "glm4": (gguf.MODEL_ARCH.GLM4, t.Glm4ForCausalLM, t.Glm4Config, dict(partial_rotary_factor=0.5, head_dim=8), glm4_keys, None, {}),
     "deepseek": (gguf.MODEL_ARCH.DEEPSEEK, deepseek.DeepseekForCausalLM, deepseek.DeepseekConfig,
                  dict(n_routed_experts=4, n_shared_experts=2, num_experts_per_tok=2, moe_intermediate_size=12, first_k_dense_replace=1, norm_topk_prob=False), deepseek_keys, llama_rows, {"scoring_func": "softmax"}),
+    "mamba": (gguf.MODEL_ARCH.MAMBA, t.MambaForCausalLM, t.MambaConfig, dict(SSM, time_step_rank=3, tie_word_embeddings=True), mamba_keys, state_space, {}),
+    "mamba_falcon": (gguf.MODEL_ARCH.MAMBA, t.FalconMambaForCausalLM, t.FalconMambaConfig, dict(SSM, time_step_rank=3), mamba_keys, state_space, {"model_type": "falcon_mamba"}),
+    "mamba2": (gguf.MODEL_ARCH.MAMBA2, mamba2.Network, t.Mamba2Config, dict(SSM, num_heads=4, head_dim=8, n_groups=2, chunk_size=16), mamba2_keys, columns_and_groups, {}),
+    "jamba": (gguf.MODEL_ARCH.JAMBA, t.JambaForCausalLM, t.JambaConfig,
+              dict(num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, num_experts=4, num_experts_per_tok=2, mamba_d_state=5, mamba_dt_rank=3, use_mamba_kernels=False),
+              jamba_keys, state_space, {}),
+    "qwen3_next": (gguf.MODEL_ARCH.QWEN3NEXT, t.Qwen3NextForCausalLM, t.Qwen3NextConfig,
+                   dict(num_hidden_layers=4, head_dim=8, partial_rotary_factor=0.5, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=14, linear_num_key_heads=2,
+                        linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5), qwen3_next_keys, by_kind, {}),
+    "rwkv6": (gguf.MODEL_ARCH.RWKV6, rwkv6, None,
+              dict(hidden_size=16, num_hidden_layers=2, vocab_size=V, head_size=4, head_size_divisor=8, intermediate_size=24, layer_norm_epsilon=1e-5, rescale_every=1, tie_word_embeddings=False, time_mix_extra_dim=32,
+                   time_decay_extra_dim=64), rwkv6_keys, shifts_of_6, {}),
+    "rwkv7": (gguf.MODEL_ARCH.RWKV7, rwkv7, None,
+              dict(hidden_size=16, num_hidden_layers=2, vocab_size=V, head_dim=4, intermediate_size=24, norm_eps=1e-5, norm_first=True, norm_bias=True, tie_word_embeddings=False, decay_low_rank_dim=5, a_low_rank_dim=7,
+                   v_low_rank_dim=3, gate_low_rank_dim=9), rwkv7_keys, shifts_of_7, {}),
 }
 
 
@@ -337,8 +508,16 @@ def fused(net):
     return all_of
 
 
-def write_gguf(family, arch, layers, keys, c, tensors):
-    """converted/<family>.gguf of (published name, values) or of (published name, bytes of MXFP4 blocks)."""
+def gguf_name(arch, name, layers):
+    """By the package's tables, with the suffix that the converter adds for some families."""
+    names = gguf.get_tensor_name_map(arch, layers)
+    new = names.get_name(name.replace(".norms.weight", ".weight"), try_suffixes=(".weight", ".bias")) or names.get_name(name)
+    assert new, name
+    return new if new.endswith((".weight", ".bias")) or "rwkv" not in gguf.MODEL_ARCH_NAMES[arch] else new + ".weight"
+
+
+def write_gguf(family, arch, layers, keys, c, tensors, renamed=False):
+    """converted/<family>.gguf of (published name, values) or of (published name, bytes of MXFP4 blocks); `renamed`: the names are GGUF's."""
     path = HERE / "converted" / f"{family}.gguf"
     path.parent.mkdir(exist_ok=True)
     w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -349,16 +528,13 @@ def write_gguf(family, arch, layers, keys, c, tensors):
     w.add_block_count(layers)
     keys(w, c)
     w.add_tokenizer_model("none")
-    names = gguf.get_tensor_name_map(arch, layers)
     for name, x in stacked(tensors, ("experts", "norms")):
-        new = names.get_name(name.replace(".norms.weight", ".weight"), try_suffixes=(".weight", ".bias")) or names.get_name(name)
-        assert new, name
+        new = name if renamed or name.startswith("blk.") else gguf_name(arch, name, layers)
         if x.dtype == np.uint8:
             w.add_tensor(new, x, raw_dtype=gguf.GGMLQuantizationType.MXFP4)
             continue
-        x = x.squeeze()
-        exact = x.ndim < 2 or "_norm." in new or "ffn_gate_inp." in new
-        w.add_tensor(new, x.astype(np.float32 if exact else np.float16))
+        exact = x.ndim < 2 or "_norm." in new or not new.endswith(".weight") or any(part in new for part in EXACT)
+        w.add_tensor(new, np.ascontiguousarray(x.astype(np.float32 if exact else np.float16)))
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -366,21 +542,37 @@ def write_gguf(family, arch, layers, keys, c, tensors):
     print(f"  {path.stat().st_size} bytes")
 
 
-def write(family, arch, cls, config_cls, own, keys, change, more):
+def network(cls, config_cls, own, more):
+    """What config.json says, the logits, and the tensors by published name, matrices rounded to f16."""
+    if config_cls is None:  # a module of the authors' package
+        published = {name: x.half().float() if x.dim() >= 2 else x for name, x in authors.tensors(cls.shapes(own)).items()}
+        return own, authors.logits(cls.network(own, published), IDS), published
     config = config_cls(**{**COMMON, **own})
     net = recipe.network(cls, config)
     with torch.no_grad():
         for value in net.state_dict().values():
             if value.dim() >= 2:
                 value.copy_(value.half().double())
-    c = {**recipe.config_json(net), **own, **more}
-    logits = recipe.logits(net, IDS)
-    tensors = {name: value.float().numpy() for name, value in net.state_dict().items() if not (name == "lm_head.weight" and config.tie_word_embeddings)}
+    published = {name: value.float() for name, value in net.state_dict().items() if not (name == "lm_head.weight" and config.tie_word_embeddings)}
+    return {**recipe.config_json(net), **own, **more}, recipe.logits(net, IDS), published
+
+
+# What the converter leaves in f32, beside vectors, norms and what is not called a weight.
+EXACT = ("ffn_gate_inp.", "ffn_gate_inp_shexp.", "ssm_conv1d.", "time_mix_first.", "time_mix_w1.", "time_mix_w2.", "time_mix_decay_w1.", "time_mix_decay_w2.", "time_mix_lerp_fused.")
+
+
+def write(family, arch, cls, config_cls, own, keys, change, more):
+    c, logits, published = network(cls, config_cls, own, more)
+    tensors = {name: value.numpy() for name, value in published.items()}
     if family == "glm_fused":
         tensors = fused(tensors)
     tensors = [pair for name, x in tensors.items() for pair in (change(name, x, c) if change else [(name, x)])]
-    write_gguf(family, arch, config.num_hidden_layers, keys, c, tensors)
-    golden.save(HERE / "converted", family, {"logits": logits}, {}, f"{recipe.VERSIONS}, gguf 0.19.0", ids=IDS)
+    if config_cls is None:
+        tensors = fused_shifts(tensors, {"rwkv6": "wkvrg", "rwkv7": "rwkvag"}[family])
+
+    write_gguf(family, arch, c["num_hidden_layers"], keys, c, tensors, renamed=config_cls is None)
+    versions = authors.VERSIONS if config_cls is None else recipe.VERSIONS
+    golden.save(HERE / "converted", family, {"logits": logits}, {}, f"{versions}, gguf 0.19.0", ids=IDS)
 
 
 def ggml_blocks(blocks, scales):

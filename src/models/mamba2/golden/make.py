@@ -1,4 +1,4 @@
-"""Goldens of Mamba-2 from transformers' Mamba2ForCausalLM, its slow path, with the gated norm of the authors' code: over each group by itself.
+"""Goldens of Mamba-2 from transformers' Mamba2ForCausalLM with its norm corrected: network.py.
 python src/models/mamba2/golden/make.py
 
 Made with torch 2.15.0, transformers 4.57.1.
@@ -6,34 +6,13 @@ Made with torch 2.15.0, transformers 4.57.1.
 import sys
 from pathlib import Path
 
-import torch
-from transformers import Mamba2Config, Mamba2ForCausalLM
-from transformers.models.mamba2 import modeling_mamba2
+from network import Network
+from transformers import Mamba2Config
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "parts/decoder/golden"))
 import recipe  # noqa: E402
 
-groups = 1
-
-
-def gated_norm(self, x, gate=None):
-    x = x * torch.nn.functional.silu(gate)
-    parts = x.unflatten(-1, (groups, -1))
-    return self.weight * (parts * torch.rsqrt(parts.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)).flatten(-2)
-
-
-modeling_mamba2.MambaRMSNormGated.forward = gated_norm
-
-
-class Network(Mamba2ForCausalLM):
-    def forward(self, *args, **kwargs):
-        global groups
-        groups = self.config.n_groups
-        return super().forward(*args, **kwargs)
-
-
-Network.__name__ = "Mamba2ForCausalLM"
 SMALL = dict(vocab_size=57, hidden_size=24, num_heads=6, head_dim=8, state_size=5, num_hidden_layers=3, expand=2, conv_kernel=4, n_groups=2, chunk_size=16)
 
 
