@@ -48,7 +48,7 @@ TEST(WorldVocabulary, malformed_lines_are_refused) {
   EXPECT_EQ(refusal("1 'b' 1\n1 'c' 1"), "file: line 2 has the id 1 again");
 }
 
-// A part of the published vocabulary: all bytes, and the tokens of some texts. The ids are those of the reference.
+// A made-up vocabulary in the form of the published one. The ids are those of the reference.
 TEST(WorldVocabulary, ids_are_those_of_the_reference) {
   const Tokenizer folder = Tokenizer::open(golden());
   const std::vector<std::string> tokens =
