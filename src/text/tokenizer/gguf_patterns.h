@@ -20,7 +20,7 @@ struct SplitRules {
 // The rules of a name or synonym. UnsupportedError for an unknown name.
 const SplitRules& split_rules(std::string_view pre);
 inline constexpr std::string_view qwen2_pre = "qwen2";
-// The name to write for a pre-tokenizer that splits by these rules, whatever adds_bos is; nullopt if there is none.
+// The name that a file states for a pre-tokenizer with these rules. adds_bos is not compared. nullopt if no name has these rules.
 std::optional<std::string_view> name_of_rules(SplitRules rules);
 
 }  // namespace hearth::text::pipeline

@@ -36,7 +36,7 @@ bool append_escape(std::string_view text, size_t& at, bool bytes, std::string& o
   return true;
 }
 
-// The bytes of a Python literal; false if it is none.
+// Appends the bytes of a Python literal to `out`; false if `literal` is not one.
 bool append_literal(std::string_view literal, std::string& out) {
   const bool bytes = literal.starts_with('b');
   if (bytes) literal.remove_prefix(1);

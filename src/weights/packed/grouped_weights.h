@@ -2,8 +2,8 @@
 //
 //   W[n, k] = scale(n, g) · (code(n, k) − zero(n, g)),  g = group[k]
 //
-// It has the same values, bit for bit, in the smallest of the block types q4_0, q5_0 and q8_0 that has all differences, or in f32 if there
-// is none: if groups are not runs of whole blocks of inputs (act-order), or if scales are not representable in f16.
+// It has the same values, bit for bit, in the smallest of the block types q4_0, q5_0 and q8_0 that has all differences. It is f32 if no
+// block type has the values: if groups are not runs of whole blocks of inputs (act-order), or if a scale is not representable in f16.
 //
 // A layer L has N, K and G (outputs, inputs, groups), group [K], least_code and most_code, and the three functions.
 #pragma once
