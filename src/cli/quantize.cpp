@@ -30,10 +30,9 @@ void run_quantize(std::span<const std::string> arguments) {
                          "iq4_nl", "iq4_xs", "mxfp4", "f16", "bf16", "f32"}})
       .also("--dtype");
   flags.toggle("--pure", "Quantize the output matrix to the same type, and no matrix to a larger one", request.pure);
-  flags.text(
-      "--imatrix", "FILE",
-      "Importance matrix of a language model, from hearth calibrate or llama.cpp: q2_k … q6_k, iq4_nl and iq4_xs become more accurate",
-      imatrix, "none");
+  flags.text("--imatrix", "FILE",
+             "Importance matrix of a language model, from hearth calibrate or llama.cpp: all types but q8_0 and mxfp4 become more accurate",
+             imatrix, "none");
   flags.list("--rule", "PATTERN=TYPE",
              "Another type for tensors by their name in the GGUF file, '*' matches anything; the first rule that matches decides",
              request.rules, "none");
