@@ -209,7 +209,22 @@ TEST(Imatrix, makes_products_more_accurate) {
   }
 
   request.type = "q2_k";
+  // Without the output matrix, which is q6_k here, nothing is missing; without a matrix of a block it is.
   Imatrix other = read_imatrix(folder / "i.gguf");
+  other.entries.erase("token_embd.weight");
+  request.imatrix = folder / "other.gguf", request.pure = false;
+  write_imatrix(folder / "other.gguf", other, ImatrixFormat::gguf);
+  EXPECT_TRUE(quantize(request).notes.empty());
+  other.entries.erase("blk.1.ffn_up.weight");
+  other.entries["blk.0.attn_v.weight"].counts = {0};
+  write_imatrix(folder / "other.gguf", other, ImatrixFormat::gguf);
+  const std::string file = (folder / "other.gguf").string();
+  EXPECT_EQ(quantize(request).notes,
+            (std::vector<std::string>{
+                file + " lacks these matrices of the model's blocks, which are quantized without importance: blk.1.ffn_up.weight",
+                "no token of " + file + " reached these matrices, which are quantized without importance: blk.0.attn_v.weight"}));
+
+  other = read_imatrix(folder / "i.gguf");
   other.entries["blk.0.attn_q.weight"] = {.sums = {1, 2}, .counts = {1}};
   write_imatrix(folder / "other.gguf", other, ImatrixFormat::gguf);
   request.imatrix = folder / "other.gguf";

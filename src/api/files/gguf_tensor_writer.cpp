@@ -177,7 +177,7 @@ void write_export(const std::filesystem::path& path, const GgufExport& model, st
 
 void check_importance(const Imatrix& importance, const std::string& where, std::span<const GgufTensor> chosen,
                       std::vector<std::string>& notes) {
-  std::vector<std::string> lacking;
+  std::vector<std::string> lacking, unreached;
   bool any = false, used = false;
   for (const GgufTensor& t : chosen) {
     const auto found = importance.entries.find(t.name);
@@ -185,17 +185,24 @@ void check_importance(const Imatrix& importance, const std::string& where, std::
     if (!uses_importance(t.dtype)) continue;
     used = true;
     if (found == importance.entries.end()) {
-      lacking.push_back(t.name);
+      // Nothing measures a table of embeddings, and the output matrix only on request: llama.cpp's files have neither.
+      if (t.name.starts_with("blk.")) lacking.push_back(t.name);
       continue;
     }
     const int64_t K = t.shape[-1], matrices = t.shape.rank() == 3 ? t.shape[0] : 1, sums = std::ssize(found->second.sums);
     if (sums != K && sums != K * matrices)
       fail<WeightError>("quantize: '{}' has {} sums in {}, expected {} for {} {}", t.name, sums, where, K * matrices, t.name, t.shape);
+    if (const auto none = std::ranges::count(found->second.counts, 0.0); none > 0)
+      unreached.push_back(matrices == 1 ? t.name : fmt::format("{} of {} in {}", none, matrices, t.name));
   }
   if (!any) fail<WeightError>("quantize: {} has none of the model's tensors: it is of another model", where);
   if (!used) notes.push_back("no tensor has a type that uses the importance matrix");
   if (!lacking.empty())
-    notes.push_back(fmt::format("{} tensors have no importance in {}: {}", lacking.size(), where, shortened_list(lacking)));
+    notes.push_back(fmt::format("{} lacks these matrices of the model's blocks, which are quantized without importance: {}", where,
+                                shortened_list(lacking)));
+  if (!unreached.empty())
+    notes.push_back(
+        fmt::format("no token of {} reached these matrices, which are quantized without importance: {}", where, shortened_list(unreached)));
 }
 
 WrittenWeights written(const std::filesystem::path& path, const GgufExport& model, std::span<const GgufTensor> chosen) {

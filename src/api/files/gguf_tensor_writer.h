@@ -14,8 +14,8 @@ namespace hearth::api {
 void write_export(const std::filesystem::path& path, const GgufExport& model, std::span<const GgufTensor> chosen, Backend& device,
                   const OnProgress& progress, const Imatrix* importance = nullptr);
 
-// Compares an importance matrix with the tensors that could use it: notes those that it lacks. WeightError if it has other columns, or none
-// of the tensors: then it is of another model.
+// Compares an importance matrix with the tensors that could use it. Notes the matrices of blocks ("blk.…") that it lacks, and those that no
+// token reached. WeightError if it has other columns, or none of the tensors: then it is of another model.
 void check_importance(const Imatrix& importance, const std::string& where, std::span<const GgufTensor> chosen,
                       std::vector<std::string>& notes);
 
