@@ -36,6 +36,12 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
   std::error_code error;
   const fs::file_status status = fs::status(root, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", root.string());
+  if (fs::is_regular_file(status) && !GgufFile::is_one(root))
+    fail<IoError>(
+        "{}: is not a GGUF file, and other files have no configuration and no tokenizer: expected a GGUF file, or a folder with "
+        "config.json, "
+        "a tokenizer and safetensors",
+        root.string());
   if (fs::is_regular_file(status)) return open_gguf(root, architectures);
   if (!fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", root.string());
   if (!fs::exists(root / "config.json", error))

@@ -13,8 +13,8 @@ namespace hearth {
 
 class LanguageCheckpoint {
  public:
-  // `architectures`: those of the supported GGUF files. IoError for a folder that is missing, empty or without config.json, and for weights
-  // that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
+  // `architectures`: those of the supported GGUF files. IoError for a folder that is missing, empty or without config.json, for a file
+  // that is not GGUF, and for weights that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {},
                                  std::span<const GgufArchitecture> architectures = {});
   // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of GGUF files.

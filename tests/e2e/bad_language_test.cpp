@@ -54,6 +54,12 @@ TEST(BadLanguageModel, missing_files) {
   expect_parts(complaint(folder.path()), {"IoError", "config.json"});
   std::ofstream(folder / "notes.txt") << "x";
   expect_parts(complaint(folder / "notes.txt"), {"IoError", "notes.txt"});
+  // Some publishers have only such files.
+  std::ofstream(folder / "model.pth") << "PK\3\4";
+  expect_parts(complaint(folder / "model.pth"),
+               {"IoError",
+                "model.pth: is not a GGUF file, and other files have no configuration and no tokenizer: expected a GGUF file, or a "
+                "folder with config.json, a tokenizer and safetensors"});
 }
 
 TEST(BadLanguageModel, one_missing_file) {
