@@ -33,6 +33,7 @@ class GroupsApart final : public TensorSource {
       for (const auto& [matrix, first, count] : {Part{"wq", 0, queries}, Part{"wk", queries, D}, Part{"wv", queries + D, D}}) {
         TensorInfo part = info;
         part.shape[0] = groups_ * count;
+        if (info.scaled) part.unreadable = "has a scale, which is not supported for a tensor that is rearranged";
         const std::string own = name.substr(0, at + 1) + matrix + name.substr(at + 5);
         listed_[own] = part;
         parts_[own] = {name, first, count};
