@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hearth/hearth.h"
+#include "hearth/quantized_weights.h"
 
 namespace hearth {
 
@@ -171,7 +172,8 @@ class LanguageModel {
   std::string family() const;    // as `hearth list models` names it
   int64_t positions() const;     // context length that it was trained for
   int64_t vocabulary() const;    // rows of its logits
-  int64_t weight_bytes() const;  // size of the tensors in the files
+  int64_t weight_bytes() const;  // size of the tensors as they are used
+  const QuantizedWeights& quantized() const;
   double load_seconds() const;
   // Most memory that a text of `context` tokens takes beside the weights: its KV cache or recurrent state.
   int64_t cache_bytes(int64_t context) const;
@@ -180,6 +182,7 @@ class LanguageModel {
   struct Plan {
     int64_t prompt_tokens = 0, context = 0;  // in tokens; `context` is for prompt and completion
     int64_t weight_bytes = 0;                // memory-mapped: resident as they are read, evicted if other programs need memory
+    int64_t unpacked_bytes = 0;              // of weights that are unpacked into memory (QuantizedWeights), in addition
     int64_t cache_bytes = 0;                 // KV cache of `context` tokens
   };
   Plan plan(const CompletionRequest& request) const;

@@ -101,7 +101,11 @@ int64_t context_of(const ChatFlags& f, const LanguageModel& model) {
 LanguageModel::Plan plan_of(const ChatFlags& f, const LanguageModel& model, const Conversation& conversation) {
   if (!f.messages.empty()) return model.plan(rendered_request(f, model, conversation));
   const int64_t context = context_of(f, model);
-  return {.context = context, .weight_bytes = model.weight_bytes(), .cache_bytes = model.cache_bytes(context)};
+  const int64_t unpacked = model.quantized().unpacked_bytes;
+  return {.context = context,
+          .weight_bytes = model.weight_bytes() - unpacked,
+          .unpacked_bytes = unpacked,
+          .cache_bytes = model.cache_bytes(context)};
 }
 
 class InteractiveChat {

@@ -110,7 +110,11 @@ LanguageModel LanguageFlags::open(const OnProgress& progress, const std::functio
   LanguageOptions o = options();
   o.progress = progress;
   o.before_loading = before_loading;
-  if (!model.empty()) return LanguageModel::open(model, o);
+  if (!model.empty()) {
+    LanguageModel opened = LanguageModel::open(model, o);
+    if (const std::string text = opened.quantized().text(); !text.empty()) log_info(text);
+    return opened;
+  }
   log_info("no --model: using the built-in demo model, a toy; hearth pull ORG/NAME downloads a checkpoint, -m PATH runs it");
   return LanguageModel::open_demo(o);
 }
@@ -226,8 +230,9 @@ Completion print_completion(LanguageModel& model, CompletionRequest request, boo
 }
 
 std::string memory_text(const LanguageModel::Plan& plan) {
-  return fmt::format("memory: {} of memory-mapped weights, {} of KV cache for a context of {} tokens", format_bytes(plan.weight_bytes),
-                     format_bytes(plan.cache_bytes), plan.context);
+  const std::string unpacked = plan.unpacked_bytes > 0 ? fmt::format("{} of unpacked weights, ", format_bytes(plan.unpacked_bytes)) : "";
+  return fmt::format("memory: {} of memory-mapped weights, {}{} of KV cache for a context of {} tokens", format_bytes(plan.weight_bytes),
+                     unpacked, format_bytes(plan.cache_bytes), plan.context);
 }
 
 std::string speed_text(const Completion& made) {

@@ -60,6 +60,7 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
   Unpacked quantized = unpacked_by_config(c.tensors_, c.config_, root);
   c.tensors_ = std::move(quantized.tensors);
   c.zero_biases_ = std::move(quantized.unneeded);
+  c.quantized_ = std::move(quantized.quantized);
   return c;
 }
 

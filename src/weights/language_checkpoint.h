@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/files/config.h"
+#include "hearth/quantized_weights.h"
 #include "weights/checkpoint_files.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_architecture.h"
@@ -31,6 +32,7 @@ class LanguageCheckpoint {
   // Presents the tensors under their official names in another way, if there is one.
   using Present = std::shared_ptr<TensorSource> (*)(std::shared_ptr<TensorSource> published, const Config& config);
   void present(Present other);
+  const QuantizedWeights& quantized() const { return quantized_; }
   const std::vector<std::string>& files() const { return files_; }  // of the tensors, relative to the root
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
@@ -41,6 +43,7 @@ class LanguageCheckpoint {
   Config config_;
   std::string model_type_, class_name_;
   std::shared_ptr<TensorSource> tensors_;
+  QuantizedWeights quantized_;
   std::vector<std::string> zero_biases_, divisors_, files_;
   std::shared_ptr<GgufFile> gguf_;
 };

@@ -177,7 +177,8 @@ LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& re
   const Room room = room_for(state, request, prompt);
   return {.prompt_tokens = prompt,
           .context = room.context,
-          .weight_bytes = state.weight_bytes,
+          .weight_bytes = state.weight_bytes - state.quantized.unpacked_bytes,
+          .unpacked_bytes = state.quantized.unpacked_bytes,
           .cache_bytes = state.model->cache_bytes(room.context, state.cache_type)};
 }
 

@@ -73,6 +73,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
   impl->tensors = checkpoint.tensors();
   impl->gguf_places = [own = &family, tensors = impl->tensors] { return gguf_places_of(tensors->list(), own->gguf); };
   for (const auto& [tensor, info] : impl->tensors->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  impl->quantized = checkpoint.quantized();
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;
@@ -95,6 +96,7 @@ std::string LanguageModel::family() const { return impl_->family; }
 int64_t LanguageModel::positions() const { return impl_->model->sizes().positions; }
 int64_t LanguageModel::vocabulary() const { return impl_->model->sizes().vocabulary; }
 int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }
+const QuantizedWeights& LanguageModel::quantized() const { return impl_->quantized; }
 double LanguageModel::load_seconds() const { return impl_->load_seconds; }
 
 int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }

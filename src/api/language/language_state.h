@@ -19,6 +19,7 @@ struct LanguageState : Wording {
   sampling::GenerationDefaults defaults;
   DType cache_type = DType::f32;
   int64_t weight_bytes = 0;
+  QuantizedWeights quantized;
   double load_seconds = 0;
 
   std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text

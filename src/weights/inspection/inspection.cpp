@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "weights/checkpoint.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_folder.h"
+#include "weights/packed/quantization.h"
 #include "weights/torch/torch_file.h"
 
 namespace hearth {
@@ -147,15 +149,22 @@ InspectedCheckpoint inspect_root(const fs::path& root, std::span<const KnownFami
 InspectedCheckpoint inspect_component(const fs::path& folder, std::span<const KnownFamily> families, const std::string& variant) {
   InspectedComponent c{.name = fs::weakly_canonical(folder).filename().string()};
   list_variants(folder, c);
+  std::optional<Config> config_file;
   if (fs::exists(folder / "config.json")) {
-    const Config config = Config::load(folder / "config.json");
+    const Config& config = config_file.emplace(Config::load(folder / "config.json"));
     c.class_name = config.text("_class_name", "");
     if (const auto architectures = config.texts("architectures", std::vector<std::string>{});
         c.class_name.empty() && !architectures.empty())
       c.class_name = architectures[0];
     read_config(config, c);
   }
-  read_weights(choose_weight_files(folder, variant), families, c);
+  const WeightFiles files = choose_weight_files(folder, variant);
+  read_weights(files, families, c);
+  if (config_file && config_file->has("model_type")) {
+    try {
+      c.quantized = unpacked_by_config(open_weight_files(files), *config_file, folder).quantized;
+    } catch (const Error& e) { c.problem = e.what(); }
+  }
   return {.kind = "component folder", .pipeline_class = {}, .components = {std::move(c)}};
 }
 

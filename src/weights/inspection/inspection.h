@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
+#include "hearth/quantized_weights.h"
 #include "weights/layout/image_files.h"
 
 namespace hearth {
@@ -34,6 +35,7 @@ struct InspectedComponent {
   std::string layout;                                       // of a PyTorch checkpoint: "zip", "legacy" or "raw"
   std::vector<std::string> ignored;                         // other contents of a PyTorch checkpoint: "'epoch' is the integer 6"
   std::map<std::string, std::string> metadata;              // of a single file; for arrays of a GGUF file only type and length
+  QuantizedWeights quantized;                               // of a language model's folder
   std::string tokenizer;                                    // of a GGUF file: "gpt2 (tekken), 131072 tokens"
   std::vector<std::pair<std::string, std::string>> config;  // keys that affect the computation, with their values as JSON
 };

@@ -17,10 +17,10 @@ Json types_json(const InspectedComponent& c) {
   return types;
 }
 
-std::string size_text(int64_t bytes) {
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  if (bytes < 1'000'000) return fmt::format("{:.1f} kB", double(bytes) / 1e3);
-  return bytes < 1'000'000'000 ? fmt::format("{:.1f} MB", double(bytes) / 1e6) : fmt::format("{:.2f} GB", double(bytes) / 1e9);
+Json quantized_json(const QuantizedWeights& q) {
+  Json types = Json::object();
+  for (const auto& [type, held] : q.types) types[type] = {{"weights", held.weights}, {"bytes", held.bytes}, {"widened", held.widened}};
+  return {{"method", q.method}, {"stored_bytes", q.stored_bytes}, {"unpacked_bytes", q.unpacked_bytes}, {"types", types}};
 }
 
 std::string count_text(int64_t n) {
@@ -54,6 +54,7 @@ std::string component_text(const InspectedComponent& c) {
     line("size", fmt::format("{} parameters in {} tensors, {}", count_text(c.parameters), c.tensors, size_text(c.bytes)));
     line("precision", types_text(c));
   }
+  line("quantized", c.quantized.text());
   std::vector<std::string> files, variants;
   for (const InspectedFile& file : c.files) files.push_back(fmt::format("{} ({})", file.name, size_text(file.bytes)));
   for (const std::string& variant : c.variants) variants.push_back(variant.empty() ? "full precision" : variant);
@@ -90,6 +91,7 @@ nlohmann::ordered_json to_json(const InspectedCheckpoint& found) {
     one["bytes"] = c.bytes;
     one["types"] = types_json(c);
     one["unreadable"] = c.unreadable;
+    if (!c.quantized.method.empty()) one["quantized"] = quantized_json(c.quantized);
     if (!c.layout.empty()) {
       one["layout"] = c.layout;
       one["ignored"] = c.ignored;

@@ -69,6 +69,25 @@ TEST_F(InspectionTest, precision_is_reported_per_class_of_tensor) {
   EXPECT_EQ(json["components"][0]["files"][0]["bytes"], int64_t(fs::file_size(folder / "x.safetensors")));
 }
 
+// A language model's folder: what its quantized weights become, or why they cannot be used.
+TEST_F(InspectionTest, a_quantized_folder) {
+  const auto with_method = [&](const std::string& method) {
+    write_file(folder / "m" / "config.json",
+               R"({"model_type": "llama", "torch_dtype": "bfloat16", "quantization_config": {"quant_method": ")" + method + R"("}})");
+    return inspect_checkpoint(folder / "m", {});
+  };
+  fs::create_directories(folder / "m");
+  fs::copy_file(test::folder_of(__FILE__) / ".." / "packed" / "golden" / "nf4.safetensors", folder / "m" / "model.safetensors");
+  const InspectedCheckpoint found = with_method("bitsandbytes");
+  EXPECT_EQ(found.components[0].problem, "");
+  EXPECT_NE(to_text(found).find("  quantized    bitsandbytes: 1 weight widened to bf16; "), std::string::npos) << to_text(found);
+  const auto json = to_json(found)["components"][0]["quantized"];
+  EXPECT_EQ(json["method"], "bitsandbytes");
+  EXPECT_EQ(json["types"]["bf16"], (nlohmann::ordered_json{{"weights", 1}, {"bytes", 3840}, {"widened", true}}));
+  EXPECT_EQ(json["unpacked_bytes"], 3840);
+  EXPECT_NE(with_method("hqq").components[0].problem.find("'hqq' is not supported"), std::string::npos);
+}
+
 TEST_F(InspectionTest, a_component_folder) {
   const InspectedCheckpoint found = inspect_checkpoint(demo_model() / "unet", {});
   EXPECT_EQ(found.kind, "component folder");

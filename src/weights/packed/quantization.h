@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/files/config.h"
+#include "hearth/quantized_weights.h"
 #include "weights/weights.h"
 
 namespace hearth {
@@ -15,6 +16,7 @@ namespace hearth {
 struct Unpacked {
   std::shared_ptr<TensorSource> tensors;
   std::vector<std::string> unneeded;  // names that may stay unread
+  QuantizedWeights quantized;         // without a method if nothing states one
 };
 
 // The source itself if nothing in the folder states a method: config.json, quantize_config.json (gptq) or hf_quant_config.json (modelopt).

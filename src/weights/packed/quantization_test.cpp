@@ -96,6 +96,30 @@ TEST_F(QuantizationTest, weights_have_the_bits_of_the_libraries) {
   }
 }
 
+TEST_F(QuantizationTest, what_the_weights_become_is_told) {
+  const auto told = [&](const std::string& name, const std::string& quantization) {
+    return unpacked_by_config(SafetensorsFile::open(golden(name)), config(quantization), folder.path()).quantized;
+  };
+  const std::string ints = compressed("pack-quantized", integers(4, "group"));
+  const std::string bytes = R"({"quant_method": "bitsandbytes", "_load_in_8bit": true})";
+  const std::string tensor = R"({"quant_method": "modelopt", "quant_algo": "FP8"})";
+  const QuantizedWeights nf4 = told("nf4", bitsandbytes), packed = told("packed_int4", ints), float8 = told("float8_tensor", tensor);
+  EXPECT_EQ(nf4.method, "bitsandbytes");
+  EXPECT_TRUE(nf4.types.at("bf16").widened);
+  EXPECT_EQ(nf4.types.at("bf16").bytes, 20 * 96 * 2);
+  EXPECT_EQ(nf4.unpacked_bytes, 20 * 96 * 2);
+  EXPECT_FALSE(packed.types.at("q4_0").widened);
+  EXPECT_EQ(packed.unpacked_bytes, 20 * 96 / 32 * 18);
+  EXPECT_EQ(float8.unpacked_bytes, 0);  // multiplied where it is in the file
+  EXPECT_EQ(nf4.text(), "bitsandbytes: 1 weight widened to bf16; 1.2 kB in the files, 3.8 kB in memory");
+  EXPECT_EQ(packed.text(), "compressed-tensors: 1 weight as q4_0; 1.1 kB in the files, 1.1 kB in memory");
+  EXPECT_EQ(told("deepseek", fp8).text(), "fp8: 1 weight widened to bf16; 1.9 kB in the files, 3.8 kB in memory");
+  EXPECT_EQ(told("bnb_int8", bytes).text(), "bitsandbytes: 1 weight as q8_0; 2.0 kB in the files, 2.0 kB in memory");
+  EXPECT_EQ(float8.text(), "modelopt: 1 weight as f8_e4m3; 1.9 kB in the files, 1.9 kB in memory");
+  EXPECT_EQ(unpacked_by_config(SafetensorsFile::open(golden("nf4_unpacked")), Config::parse("{}", "c"), folder.path()).quantized.text(),
+            "");
+}
+
 TEST_F(QuantizationTest, parts_that_do_not_fit_are_named) {
   const auto refused = [&](const std::string& name, const std::string& quantization,
                            const std::function<void(std::map<std::string, Tensor>&)>& change) {
