@@ -35,7 +35,8 @@ void expect_logits(const std::filesystem::path& path, Backend& device, double li
 BACKEND_TEST(Converted, files_have_the_logits_of_the_reference) {
   const auto all = found([](const std::filesystem::path& path) { return path.extension() == ".gguf"; });
   EXPECT_EQ(all.size(), 30u);
-  for (const std::filesystem::path& path : all) expect_logits(path, device, 1e-5);  // observed: 3.4e-6 for qwen3_next, at most 1.7e-6 for others
+  for (const std::filesystem::path& path : all)
+    expect_logits(path, device, 1e-5);  // observed: 3.4e-6 for qwen3_next, at most 1.7e-6 for others
 }
 
 // Folders whose experts are packed, as they are published; their GGUF files are among the above.

@@ -152,6 +152,8 @@ TEST_F(StoredTypes, float8_as_stored_equals_dequantized_weights) {
     convert({.model = checkpoint, .components = {{"transformer", folder / "f8.safetensors"}}, .output = converted, .type = "f32"});
     for (const Precision precision : {Precision::f32, Precision::automatic}) {
       const OpenOptions stored = with("transformer", folder / "f8.safetensors", precision);
+      // Where bf16 is fastest, weights of few bits are rounded to it and those of f32 are not.
+      if (precision == Precision::automatic && make_backend({})->prefers_bf16()) continue;
       const double error = relative_error(latents(stored), latents_of(converted, {.precision = precision}));
       if (std::getenv("HEARTH_PRINT_ERRORS")) printf("scales '%s': %.1e\n", scales.c_str(), error);
       EXPECT_LE(error, 4e-6) << scales;
