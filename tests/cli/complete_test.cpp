@@ -108,7 +108,7 @@ TEST_F(CompleteTest, without_a_model_it_uses_the_demo_model_and_says_so) {
 
 TEST_F(CompleteTest, memory_is_logged_before_loading) {
   const std::string err = go_on({}).err;
-  EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of memory-mapped weights, 17 kB of KV cache for a context of 17 tokens\n", 0), 0u) << err;
+  EXPECT_EQ(err.rfind("hearth: memory: 2.5 MB of memory-mapped weights, 33 kB of KV cache for a context of 17 tokens\n", 0), 0u) << err;
   EXPECT_NE(err.find("\nload "), err.npos) << err;
 }
 
