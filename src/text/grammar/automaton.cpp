@@ -67,7 +67,7 @@ void tidy(std::vector<Automaton::Edge>& edges) {
   edges = std::move(joined);
 }
 
-constexpr size_t work_limit = 40'000'000;
+constexpr size_t max_subset_steps = 40'000'000;
 
 }  // namespace
 
@@ -89,7 +89,7 @@ std::optional<Automaton> determinize(const Nfa& nfa, size_t limit) {
   };
   out.start = state_of({nfa.start});
   for (size_t s = 0; s < sets.size(); ++s) {
-    if (sets.size() > limit || closure.work > work_limit) return std::nullopt;
+    if (sets.size() > limit || closure.work > max_subset_steps) return std::nullopt;
     const Set set = sets[s];
     std::bitset<257> cuts;
     std::map<int32_t, Set> calls;
@@ -142,7 +142,7 @@ Automaton without_empty_edges(const Nfa& nfa) {
       for (const auto& e : nfa.states[size_t(q)].bytes) state.edges.push_back({e.first, e.last, -1, state_of(e.to)});
       for (const auto& e : nfa.states[size_t(q)].calls) state.edges.push_back({0, 0, e.rule, state_of(e.to)});
     }
-    if (closure.work > work_limit) fail<UnsupportedError>("grammar: its rules are too entangled, expected a simpler grammar");
+    if (closure.work > max_subset_steps) fail<UnsupportedError>("grammar: its rules are too entangled, expected a simpler grammar");
     tidy(state.edges);
     out.states.push_back(std::move(state));
   }

@@ -11,7 +11,7 @@
 namespace hearth::text::grammar {
 namespace {
 
-constexpr size_t max_states = size_t(1) << 20, max_actions = size_t(1) << 24;
+constexpr size_t max_program_states = size_t(1) << 20, max_program_actions = size_t(1) << 24;
 
 // Builds the body of one rule, together with the rules that are merged into it.
 class BodyBuilder : public NfaBuilder {
@@ -105,12 +105,13 @@ std::vector<Body> bodies_of(const FlatRules& rules) {
   number_of(rules.root());
   size_t used = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    BodyBuilder builder(rules, max_states - used);
+    BodyBuilder builder(rules, max_program_states - used);
     builder.nfa.start = builder.nfa.add();
     builder.nfa.final = builder.nfa.add();
     builder.add_rule(order[i], builder.nfa.start, builder.nfa.final);
     used += builder.nfa.states.size();
-    if (used >= max_states) fail<UnsupportedError>("grammar: it needs more than {} states, expected a smaller one", max_states);
+    if (used >= max_program_states)
+      fail<UnsupportedError>("grammar: it needs more than {} states, expected a smaller one", max_program_states);
     for (auto& state : builder.nfa.states) {
       for (auto& e : state.calls) e.rule = number_of(e.rule);
     }
@@ -240,7 +241,7 @@ class Tables {
       p_.class_of[b] = uint8_t(c);
     }
     p_.classes = c + 1;
-    if (p_.final.size() * size_t(p_.classes) > max_actions)
+    if (p_.final.size() * size_t(p_.classes) > max_program_actions)
       fail<UnsupportedError>("grammar: it needs {} states with {} classes of bytes, expected a smaller one", p_.final.size(), p_.classes);
   }
 

@@ -7,7 +7,7 @@
 
 namespace hearth::text::grammar {
 
-constexpr size_t max_rules = 50'000;
+constexpr size_t max_flat_rules = 50'000;
 
 FlatRules::FlatRules(const Rules& rules) {
   import(rules);
@@ -24,8 +24,8 @@ void FlatRules::import(const Rules& rules) {
   const int base = int(rules_.size());
   if (rules.root < 0 || size_t(rules.root) >= rules.rules.size())
     fail<UsageError>("grammar: the root is rule {} of {}, expected one that exists", rules.root, rules.rules.size());
-  if (rules_.size() + rules.rules.size() > max_rules)
-    fail<UnsupportedError>("grammar: it has more than {} rules, expected fewer", max_rules);
+  if (rules_.size() + rules.rules.size() > max_flat_rules)
+    fail<UnsupportedError>("grammar: it has more than {} rules, expected fewer", max_flat_rules);
   for (const Rule& rule : rules.rules) rules_.push_back({rule.body.get(), base, rule.name, rule.shared});
   pending_.push_back(&rules);
 }

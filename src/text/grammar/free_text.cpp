@@ -9,7 +9,7 @@
 namespace hearth::text::grammar {
 namespace {
 
-constexpr size_t max_states = 100'000;
+constexpr size_t max_search_states = 100'000;
 
 // Aho & Corasick 1975: reads any bytes; its states know which prefix of a trigger was read last. A trigger that is complete has no edges.
 struct Search {
@@ -31,7 +31,8 @@ struct Search {
         } else {
           at = size_t(to);
         }
-        if (next.size() > max_states) fail<UnsupportedError>("free text: the triggers have more than {} bytes, expected fewer", max_states);
+        if (next.size() > max_search_states)
+          fail<UnsupportedError>("free text: the triggers have more than {} bytes, expected fewer", max_search_states);
       }
       found[at] = 1;
     }
@@ -75,7 +76,8 @@ struct Search {
       }
       a.states.push_back(std::move(state));
     }
-    return product(automaton_of(repeat(any_character(), 0, -1), 100, "free text"), trimmed(a), Product::both, max_states, "free text");
+    return product(automaton_of(repeat(any_character(), 0, -1), 100, "free text"), trimmed(a), Product::both, max_search_states,
+                   "free text");
   }
 };
 

@@ -9,17 +9,18 @@
 namespace hearth::text::grammar {
 namespace {
 
-constexpr size_t max_text = size_t(1) << 20;
-constexpr int max_nesting = 200, max_repeat = 100'000;
+constexpr size_t max_gbnf_bytes = size_t(1) << 20;
+constexpr int max_gbnf_nesting = 200, max_gbnf_repeat = 100'000;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; }
 
-class Parser {
+class GbnfParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit GbnfParser(std::string_view text) : text_(text) {}
 
   Rules parse() {
-    if (text_.size() > max_text) fail<UnsupportedError>("gbnf: the text has {} bytes, expected at most {}", text_.size(), max_text);
+    if (text_.size() > max_gbnf_bytes)
+      fail<UnsupportedError>("gbnf: the text has {} bytes, expected at most {}", text_.size(), max_gbnf_bytes);
     if (!is_utf8(text_)) fail<UsageError>("gbnf: the text is not valid UTF-8, expected UTF-8");
     skip_space(true);
     while (at_ < text_.size()) {
@@ -102,7 +103,7 @@ class Parser {
   }
 
   Expr parse_choice(int nesting) {
-    if (nesting > max_nesting) fail<UnsupportedError>("gbnf: groups are nested more than {} deep, expected fewer", max_nesting);
+    if (nesting > max_gbnf_nesting) fail<UnsupportedError>("gbnf: groups are nested more than {} deep, expected fewer", max_gbnf_nesting);
     std::vector<Expr> parts{parse_sequence(nesting)};
     for (;;) {
       const size_t end = at_;
@@ -178,7 +179,7 @@ class Parser {
     int value = 0;
     for (; peek() >= '0' && peek() <= '9'; ++at_) {
       value = value * 10 + (peek() - '0');
-      if (value > max_repeat) fail<UnsupportedError>("gbnf: a repetition of more than {}, expected fewer", max_repeat);
+      if (value > max_gbnf_repeat) fail<UnsupportedError>("gbnf: a repetition of more than {}, expected fewer", max_gbnf_repeat);
     }
     return value;
   }
@@ -260,6 +261,6 @@ class Parser {
 
 }  // namespace
 
-Rules gbnf(std::string_view text) { return Parser(text).parse(); }
+Rules gbnf(std::string_view text) { return GbnfParser(text).parse(); }
 
 }  // namespace hearth::text::grammar

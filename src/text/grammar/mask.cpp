@@ -8,7 +8,7 @@
 namespace hearth::text::grammar {
 namespace {
 
-constexpr size_t max_work = 20'000'000;
+constexpr size_t max_walk_steps = 20'000'000;
 
 class Walk {
  public:
@@ -65,7 +65,7 @@ class Walk {
     } else {
       stepper.step(from.stacks, byte, to.stacks);
     }
-    if (stepper.work > max_work)
+    if (stepper.work > max_walk_steps)
       fail<UnsupportedError>("grammar: the text has too many readings here, expected a grammar that is less ambiguous");
     return !to.stacks.items.empty() || to.stacks.ended || to.stacks.popped;
   }
