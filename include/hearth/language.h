@@ -18,6 +18,7 @@ namespace hearth {
 enum class CacheType { f32, f16, bf16, q8_0 };
 
 class LanguageModel;
+struct LanguageModelAccess;
 
 struct LanguageOptions {
   std::string variant;         // "fp16" opens *.fp16.safetensors; "" opens the files without a variant
@@ -204,6 +205,7 @@ class LanguageModel {
   std::vector<int32_t> chat_ids(const std::string& rendered) const;
 
  private:
+  friend struct LanguageModelAccess;  // of the server
   struct Impl;
   explicit LanguageModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -20,7 +20,7 @@ struct Command {
 };
 
 extern const Command generate, rerun, samplers, complete, chat, perplexity, tokenize, detokenize, pull, inspect, convert, quantize,
-    calibrate, list, bench, completion, man;
+    calibrate, serve, list, bench, completion, man;
 
 // In the order of the help.
 std::span<const Command* const> all_commands();

@@ -12,8 +12,8 @@ namespace hearth::cli {
 
 namespace {
 
-constexpr std::array commands{&generate, &rerun,   &samplers, &complete,  &chat, &perplexity, &tokenize,   &detokenize, &pull,
-                              &inspect,  &convert, &quantize, &calibrate, &list, &bench,      &completion, &man};
+constexpr std::array commands{&generate, &rerun,   &samplers, &complete,  &chat,  &perplexity, &tokenize, &detokenize, &pull,
+                              &inspect,  &convert, &quantize, &calibrate, &serve, &list,       &bench,    &completion, &man};
 
 }  // namespace
 

@@ -11,9 +11,9 @@ struct ApiError : std::runtime_error {
   ApiError(int s, const std::string& message, std::string p = "", std::string c = "")
       : std::runtime_error(message), status(s), param(std::move(p)), code(std::move(c)) {}
 
-  int status;                              // of HTTP
-  std::string param;                       // the field: "messages[2].content"; empty: none
-  std::string code;                        // "model_not_found"; empty: none
+  int status;                               // of HTTP
+  std::string param;                        // the field: "messages[2].content"; empty: none
+  std::string code;                         // "model_not_found"; empty: none
   std::optional<int64_t> retry_after = {};  // seconds, for 429 and 503
 };
 

@@ -32,15 +32,15 @@ class Fields {
   std::optional<std::string> word(std::string_view name, std::span<const std::string_view> allowed) const;
   // A text or a list of texts.
   std::optional<std::vector<std::string>> texts(std::string_view name) const;
-  const Json* value(std::string_view name) const;           // of any type; nullptr if absent or null
-  const Json* list(std::string_view name) const;            // an array
+  const Json* value(std::string_view name) const;  // of any type; nullptr if absent or null
+  const Json* list(std::string_view name) const;   // an array
   std::optional<Fields> object(std::string_view name) const;
-  std::string need_text(std::string_view name) const;       // ApiError if absent
+  std::string need_text(std::string_view name) const;  // ApiError if absent
   const Json& need(std::string_view name) const;
 
   const Json& json() const { return *object_; }
   std::string path_of(std::string_view name) const;
-  std::string path_of(size_t index) const;                  // of an element of an array at this path
+  std::string path_of(size_t index) const;  // of an element of an array at this path
   // ApiError 400 about a field: "path: message".
   [[noreturn]] void refuse(std::string_view name, const std::string& message, const std::string& code = "") const;
 

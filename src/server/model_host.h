@@ -18,7 +18,7 @@ struct OfferedModel {
   std::string id;              // ALIAS of -m ALIAS=PATH, else the file's or folder's name
   std::filesystem::path path;  // empty: the demo model
   Kind kind = Kind::language;
-  int64_t created = 0;         // unix seconds: when the checkpoint was written
+  int64_t created = 0;  // unix seconds: when the checkpoint was written
   int64_t weight_bytes = 0;
   bool loaded = false;
 };

@@ -17,7 +17,7 @@
 namespace hearth::api {
 namespace {
 
-sampling::SamplingRequest sampling_request(const Sampling& s) {
+sampling::SamplingRequest plain_request(const Sampling& s) {
   return {.temperature = s.temperature,
           .top_p = s.top_p,
           .min_p = s.min_p,
@@ -42,21 +42,6 @@ sampling::SamplingRequest sampling_request(const Sampling& s) {
           .seed = s.seed.value_or(std::random_device{}()),
           .logit_bias = s.logit_bias,
           .order = s.order};
-}
-
-sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
-  sampling::SamplingRequest r = sampling_request(s);
-  if (s.dry_multiplier.value_or(0) != 0 && state.has_tokenizer()) {
-    const text::Tokenizer& tokenizer = state.tokenizer();
-    std::vector<std::string> pieces;
-    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.decode(std::span(&id, 1)));
-    const auto defaults = sampling::default_dry_breakers();
-    const std::vector<std::string> texts = s.dry_breakers.value_or(std::vector<std::string>(defaults.begin(), defaults.end()));
-    r.dry_breakers = sampling::dry_breakers(texts, pieces, [&](const std::string& t) {
-      return tokenizer.encode(t, {.add_special_tokens = false, .parse_special_tokens = false});
-    });
-  }
-  return r;
 }
 
 // max_length includes the prompt; max_new_tokens takes precedence. transformers cannot distinguish a max_length of 20 from its default,
@@ -171,6 +156,21 @@ TokenLogprob logprob_of(const sampling::LogProbabilities& row, int32_t token, in
 
 }  // namespace
 
+sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
+  sampling::SamplingRequest r = plain_request(s);
+  if (s.dry_multiplier.value_or(0) != 0 && state.has_tokenizer()) {
+    const text::Tokenizer& tokenizer = state.tokenizer();
+    std::vector<std::string> pieces;
+    for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) pieces.push_back(tokenizer.decode(std::span(&id, 1)));
+    const auto defaults = sampling::default_dry_breakers();
+    const std::vector<std::string> texts = s.dry_breakers.value_or(std::vector<std::string>(defaults.begin(), defaults.end()));
+    r.dry_breakers = sampling::dry_breakers(texts, pieces, [&](const std::string& t) {
+      return tokenizer.encode(t, {.add_special_tokens = false, .parse_special_tokens = false});
+    });
+  }
+  return r;
+}
+
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request) {
   check(request);
   const auto prompt = int64_t(prompt_tokens(state, request).size());
@@ -267,5 +267,5 @@ void hearth::check(const CompletionRequest& request) {
   if (request.context && (*request.context < 1 || *request.context > most))
     fail<UsageError>("context {}: expected 1 to {}", *request.context, most);
   if (request.logprobs.value_or(0) < 0) fail<UsageError>("logprobs {}: expected 0 or more", *request.logprobs);
-  sampling::resolve({}, api::sampling_request(request.sampling));
+  sampling::resolve({}, api::plain_request(request.sampling));
 }

@@ -50,6 +50,12 @@ void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) 
 
 struct LanguageModel::Impl : api::LanguageState {};
 
+struct LanguageModelAccess {
+  static api::LanguageState& state_of(LanguageModel& model) { return *model.impl_; }
+};
+
+api::LanguageState& api::state_of(LanguageModel& model) { return LanguageModelAccess::state_of(model); }
+
 LanguageModel::LanguageModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
 LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;

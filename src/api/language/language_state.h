@@ -35,6 +35,11 @@ struct LanguageState : Wording {
   std::vector<int32_t> fed;  // the tokens that `text` has processed
 };
 
+// Of an open model, for the server.
+LanguageState& state_of(LanguageModel& model);
+// The request's values as the sampler takes them; an absent seed becomes a random one.
+sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& sampling);
+
 LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& request);
 Completion complete(LanguageState& state, const CompletionRequest& request);
 Perplexity perplexity(LanguageState& state, const PerplexityRequest& request);

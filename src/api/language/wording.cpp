@@ -4,7 +4,7 @@
 #include "api/language/tokenizer_source.h"
 #include "core/error.h"
 #include "hub/local_model.h"
-#include "text/template/chat_template.h"
+#include "text/template/chat_files.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_folder.h"
 
@@ -20,23 +20,6 @@ std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
   for (const auto& [name, value] : m.values())
     if (name.starts_with(key + ".")) templates[name.substr(key.size() + 1)] = m.text(name);
   return templates;
-}
-
-text::ChatTemplate chat_template(const Wording& wording) {
-  if (!wording.vocabulary) return text::ChatTemplate::load(wording.root);
-  if (wording.chat_templates.empty()) fail<WeightError>("{}: the file has no chat template", wording.root.string());
-  // Some files name a template that their own program contains.
-  if (const auto named = wording.chat_templates.find("default");
-      named != wording.chat_templates.end() && named->second.find('{') == std::string::npos)
-    fail<UnsupportedError>("{}: the chat template is only a name, '{}', expected a template", wording.root.string(), named->second);
-  const text::Tokenizer& tokenizer = wording.tokenizer();
-  std::map<std::string, std::string> special;
-  const auto add = [&](const char* name, const std::string& token) {
-    if (!token.empty()) special[name] = token;
-  };
-  add("bos_token", tokenizer.bos_token()), add("eos_token", tokenizer.eos_token());
-  add("unk_token", tokenizer.unk_token()), add("pad_token", tokenizer.pad_token());
-  return {wording.chat_templates, special, wording.root.string()};
 }
 
 }  // namespace
@@ -60,14 +43,36 @@ bool Wording::has_tokenizer() const {
   return false;
 }
 
+text::ChatTemplate Wording::chat_template() const {
+  if (!vocabulary) return text::ChatTemplate::load(root);
+  if (chat_templates.empty()) fail<WeightError>("{}: the file has no chat template", root.string());
+  // Some files name a template that their own program contains.
+  if (const auto named = chat_templates.find("default"); named != chat_templates.end() && named->second.find('{') == std::string::npos)
+    fail<UnsupportedError>("{}: the chat template is only a name, '{}', expected a template", root.string(), named->second);
+  const text::Tokenizer& t = tokenizer();
+  std::map<std::string, std::string> special;
+  const auto add = [&](const char* name, const std::string& token) {
+    if (!token.empty()) special[name] = token;
+  };
+  add("bos_token", t.bos_token()), add("eos_token", t.eos_token());
+  add("unk_token", t.unk_token()), add("pad_token", t.pad_token());
+  return {chat_templates, special, root.string()};
+}
+
+std::string Wording::template_source() const {
+  const std::map<std::string, std::string> sources = vocabulary ? chat_templates : text::ChatFiles::read(root).templates;
+  const auto found = sources.find("default");
+  return found == sources.end() ? std::string() : found->second;
+}
+
 std::string Wording::render(const ChatMessages& chat) const {
-  return chat_template(*this).render({.messages = chat.messages,
-                                      .tools = chat.tools,
-                                      .documents = chat.documents,
-                                      .add_generation_prompt = chat.add_generation_prompt,
-                                      .continue_final_message = chat.continue_final_message,
-                                      .variables = chat.variables,
-                                      .name = chat.template_name.empty() ? std::nullopt : std::optional(chat.template_name)});
+  return chat_template().render({.messages = chat.messages,
+                                 .tools = chat.tools,
+                                 .documents = chat.documents,
+                                 .add_generation_prompt = chat.add_generation_prompt,
+                                 .continue_final_message = chat.continue_final_message,
+                                 .variables = chat.variables,
+                                 .name = chat.template_name.empty() ? std::nullopt : std::optional(chat.template_name)});
 }
 
 std::vector<int32_t> Wording::ids_of(const std::string& rendered) const {

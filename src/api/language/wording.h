@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hearth/language.h"
+#include "text/template/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
 #include "weights/gguf/gguf_metadata.h"
 
@@ -23,6 +24,9 @@ struct Wording {
   const text::Tokenizer& tokenizer() const;
   bool has_tokenizer() const;
   std::string render(const ChatMessages& chat) const;
+  // WeightError, UnsupportedError or IoError if the checkpoint has none that can be used.
+  text::ChatTemplate chat_template() const;
+  std::string template_source() const;  // of the default one; empty if there is none
   // Token ids of a rendered chat; adds no tokens.
   std::vector<int32_t> ids_of(const std::string& rendered) const;
 

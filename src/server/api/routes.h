@@ -1,6 +1,9 @@
 // The routes of every API. Each function adds its own, with the rows of its document (openapi.h).
 #pragma once
 
+#include <atomic>
+
+#include "server/fields.h"
 #include "server/http/routes.h"
 #include "server/model_host.h"
 

@@ -39,6 +39,8 @@ struct ResponseFormat {
   std::string text;                  // regex, or GBNF
   std::vector<std::string> choices;  // choice
 };
+engine::Request engine_request(const GenerationFields& fields, const LanguageService& service, std::vector<int32_t> prompt);
+
 // response_format of OpenAI (text, json_object, json_schema), and the extensions guided_json, guided_regex, guided_grammar, guided_choice,
 // json_schema and grammar of vLLM and llama.cpp. ApiError 400 for two of them.
 ResponseFormat response_format(const Fields& request);
@@ -50,8 +52,8 @@ struct ToolChoice {
 };
 
 struct ChatRequest {
-  Json messages;                             // OpenAI's: [{"role", "content", "tool_calls", "tool_call_id", …}]
-  std::optional<Json> tools;                 // OpenAI's: [{"type": "function", "function": {"name", "description", "parameters"}}]
+  Json messages;              // OpenAI's: [{"role", "content", "tool_calls", "tool_call_id", …}]
+  std::optional<Json> tools;  // OpenAI's: [{"type": "function", "function": {"name", "description", "parameters"}}]
   ToolChoice tool_choice;
   bool parallel_tool_calls = true;
   ResponseFormat format;

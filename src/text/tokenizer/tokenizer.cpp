@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/text/utf8.h"
+#include "text/tokenizer/byte_symbols.h"
 #include "text/tokenizer/readers.h"
 #include "text/tokenizer/tokenizer_data.h"
 
@@ -112,6 +113,56 @@ std::optional<std::string> Tokenizer::piece(int32_t id) const {
 bool Tokenizer::is_special(int32_t id) const {
   const std::string* spelling = data_->spelling(id);
   return spelling && data_->added.is_special(*spelling);
+}
+
+namespace {
+
+class TokenBytes {
+ public:
+  explicit TokenBytes(const Tokenizer::Data& data) : data_(data), before_(decoded({"a"})) {
+    byte_level_ = decoded({"a", "\u0120"}) == "a ";
+    byte_fallback_ = decoded({"<0x41>"}) == "A";
+  }
+
+  std::string of(int32_t id) const {
+    const std::string* spelling = data_.spelling(id);
+    if (!spelling) return {};
+    if (data_.added.token(id)) return *spelling;
+    std::string bytes;
+    if (byte_level_ && pipeline::append_bytes_of_symbols(bytes, *spelling)) return bytes;
+    if (byte_fallback_ && spelling->size() == 6 && spelling->starts_with("<0x"))  // a byte that may be no character by itself
+      return {char(std::stoi(spelling->substr(3, 2), nullptr, 16))};
+    const std::string both = decoded({"a", *spelling});
+    return both.starts_with(before_) ? both.substr(before_.size()) : both;
+  }
+
+ private:
+  // What a stream of these spellings gives.
+  std::string decoded(std::initializer_list<std::string_view> spellings) const {
+    std::string out;
+    const auto sink = data_.decoder->open(pipeline::collect(out));
+    for (const std::string_view spelling : spellings) {
+      sink->text(spelling);
+      sink->end();
+    }
+    sink->finish();
+    return out;
+  }
+
+  const Tokenizer::Data& data_;
+  const std::string before_;
+  bool byte_level_ = false, byte_fallback_ = false;
+};
+
+}  // namespace
+
+std::string Tokenizer::bytes_of(int32_t id) const { return TokenBytes(*data_).of(id); }
+
+std::vector<std::string> Tokenizer::bytes_of_all() const {
+  const TokenBytes bytes(*data_);
+  std::vector<std::string> all;
+  for (int32_t id = 0; id < vocab_size(); ++id) all.push_back(bytes.of(id));
+  return all;
 }
 
 namespace {

@@ -76,6 +76,9 @@ class Tokenizer {
   std::optional<int32_t> id_of(std::string_view token) const;  // by its spelling, including added tokens
   std::optional<std::string> piece(int32_t id) const;          // the spelling
   bool is_special(int32_t id) const;                           // whether skip_special_tokens omits it
+  // What the token adds to a text in which others precede it, in bytes: it may be a part of a character. Empty for an id without a token.
+  std::string bytes_of(int32_t id) const;
+  std::vector<std::string> bytes_of_all() const;  // [vocab_size()]
 
   // The special tokens by the names of tokenizer_config.json: spelling ("<|begin_of_text|>"; empty if there is none) and id.
   std::string bos_token() const, eos_token() const, unk_token() const, pad_token() const;

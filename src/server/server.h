@@ -1,0 +1,25 @@
+// The server as a whole: models, APIs, HTTP.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "server/http/options.h"
+#include "server/model_host.h"
+
+namespace hearth::server {
+
+struct ServeOptions {
+  ModelHost::Options models;
+  http::ServerOptions http;
+  int64_t drain_seconds = 60;  // for running requests, after `stop`
+  bool log_requests = false;
+  std::function<void(const std::string& line)> log;           // notes for the operator
+  std::function<void(const std::string& address)> listening;  // once, when requests are answered
+};
+
+// Loads the first model, listens, and returns after `stop` was set and running requests were answered. Errors as ModelHost and HttpServer.
+void serve(ServeOptions options, const std::atomic<bool>& stop);
+
+}  // namespace hearth::server

@@ -1,0 +1,119 @@
+#include "server/text/language_service.h"
+
+#include <mutex>
+
+#include "api/assets.h"
+#include "core/error.h"
+#include "engine/drafter.h"
+#include "server/api_error.h"
+#include "text/grammar/lru.h"
+
+namespace hearth::server {
+namespace {
+
+namespace grammar = text::grammar;
+
+// A choice's place in a grammar.
+class GrammarConstraint final : public engine::Constraint {
+ public:
+  GrammarConstraint(grammar::Grammar g, std::shared_ptr<const grammar::VocabularyIndex> vocabulary)
+      : state_(std::move(g)), vocabulary_(std::move(vocabulary)) {}
+
+  std::span<const uint64_t> allowed() override {
+    mask_ = state_.mask(*vocabulary_);
+    return mask_->words;
+  }
+  void accept(int32_t token) override {
+    if (!state_.accept_token(*vocabulary_, token)) throw std::logic_error("a token was drawn that the grammar does not allow");
+  }
+  bool ends() const override { return state_.is_complete() && state_.next_bytes().none(); }
+  std::unique_ptr<Constraint> copy() const override { return std::make_unique<GrammarConstraint>(*this); }
+
+ private:
+  grammar::GrammarState state_;
+  std::shared_ptr<const grammar::VocabularyIndex> vocabulary_;
+  std::shared_ptr<const grammar::TokenMask> mask_;
+};
+
+class GrammarSource final : public engine::ConstraintSource {
+ public:
+  GrammarSource(grammar::Grammar g, std::shared_ptr<const grammar::VocabularyIndex> vocabulary)
+      : grammar_(std::move(g)), vocabulary_(std::move(vocabulary)) {}
+  std::unique_ptr<engine::Constraint> make() const override { return std::make_unique<GrammarConstraint>(grammar_, vocabulary_); }
+
+ private:
+  grammar::Grammar grammar_;
+  std::shared_ptr<const grammar::VocabularyIndex> vocabulary_;
+};
+
+}  // namespace
+
+struct LanguageService::Impl {
+  Impl(const Options& options)
+      : model(options.path.empty() ? LanguageModel::open_demo(options.open) : LanguageModel::open(options.path, options.open)) {}
+
+  api::LanguageState& state() { return api::state_of(model); }
+
+  LanguageModel model;
+  std::optional<LanguageModel> draft;
+  std::optional<text::ChatTemplate> chat;
+  std::string chat_source;
+  std::mutex mutex;  // of `vocabulary`
+  std::shared_ptr<const grammar::VocabularyIndex> vocabulary;
+};
+
+LanguageService::LanguageService(std::string id, const Options& options) : id_(std::move(id)), impl_(std::make_unique<Impl>(options)) {
+  api::LanguageState& s = impl_->state();
+  engine::EngineOptions how = options.engine;
+  how.cache_type = s.cache_type;
+  if (options.draft == "ngram") {
+    how.drafter = engine::ngram_drafter();
+  } else if (!options.draft.empty()) {
+    impl_->draft = LanguageModel::open(options.draft, options.open);
+    api::LanguageState& d = api::state_of(*impl_->draft);
+    if (!d.has_tokenizer() || !s.has_tokenizer() || d.tokenizer().bytes_of_all() != s.tokenizer().bytes_of_all())
+      fail<UsageError>("--draft {}: its vocabulary is not that of {}, expected the same tokens", options.draft, id_);
+    const int64_t context = how.context ? how.context : s.model->sizes().positions;
+    how.drafter = engine::model_drafter(*d.model, std::min(context, d.model->sizes().positions), d.cache_type);
+  }
+  impl_->chat_source = s.template_source();
+  if (!impl_->chat_source.empty()) impl_->chat = s.chat_template();
+  engine_ = std::make_unique<engine::Engine>(*s.model, *s.device, s.has_tokenizer() ? &s.tokenizer() : nullptr, how);
+}
+
+LanguageService::~LanguageService() = default;
+
+const api::LanguageState& LanguageService::state() const { return impl_->state(); }
+
+const text::Tokenizer& LanguageService::tokenizer() const {
+  if (!state().has_tokenizer()) throw ApiError(400, fmt::format("the model '{}' has no tokenizer, expected token ids", id_), "model");
+  return state().tokenizer();
+}
+
+std::string LanguageService::token_bytes(int32_t id) const { return tokenizer().bytes_of(id); }
+
+std::vector<int32_t> LanguageService::end_tokens() const { return state().defaults.eos_token_ids; }
+
+const text::ChatTemplate* LanguageService::chat() const { return impl_->chat ? &*impl_->chat : nullptr; }
+const std::string& LanguageService::chat_source() const { return impl_->chat_source; }
+
+int64_t LanguageService::bytes() const { return state().weight_bytes + engine_->memory().bytes(); }
+
+std::shared_ptr<const engine::ConstraintSource> LanguageService::constraint(const grammar::Rules& rules, const std::string& param) const {
+  try {
+    const std::lock_guard lock(impl_->mutex);
+    if (!impl_->vocabulary) {
+      std::vector<std::string> bytes = tokenizer().bytes_of_all();
+      for (size_t id = 0; id < bytes.size(); ++id)
+        if (tokenizer().is_special(int32_t(id))) bytes[id].clear();
+      bytes.resize(size_t(std::min<int64_t>(std::ssize(bytes), state().model->sizes().vocabulary)));
+      std::vector<int32_t> ends;
+      for (const int32_t id : end_tokens())
+        if (id < std::ssize(bytes)) ends.push_back(id);
+      impl_->vocabulary = std::make_shared<const grammar::VocabularyIndex>(std::move(bytes), std::move(ends));
+    }
+    return std::make_shared<GrammarSource>(grammar::Grammar(rules), impl_->vocabulary);
+  } catch (const Error& e) { throw ApiError(400, e.what(), param, "unsupported_grammar"); }
+}
+
+}  // namespace hearth::server
