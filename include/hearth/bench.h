@@ -16,7 +16,8 @@ namespace hearth {
 struct BenchOptions {
   // "" or the name of an image benchmark: load, text encoding, step and VAE decode. "step", "vae", "clip": load and that component alone.
   // "blocks": each block of the three networks. "threads": a step with 1, 2, 4 … threads. "paths": a step on each kernel path. "samplers":
-  // a step of each sampler without its denoiser call, as a fraction of that call. "ops": every op of a step and a VAE decode of each image
+  // a step of each sampler without its denoiser call, as a fraction of that call. "serve": a server with a language model, or the one at
+  // `url`, under the load of several numbers of clients. "ops": every op of a step and a VAE decode of each image
   // benchmark; UsageError with a model, variant or size.
   std::string what;
   std::string only;     // with "ops": only ops whose name contains this
@@ -33,6 +34,10 @@ struct BenchOptions {
   int threads = 0;
   Precision precision = Precision::automatic;  // automatic: generated weights are f16
   int repeats = 3;                             // the result is the median
+  // Of "serve": numbers of clients; tokens of each prompt and answer; a server to measure in place of an own one.
+  std::vector<int64_t> clients = {1, 8, 32};
+  int64_t prompt_tokens = 256, answer_tokens = 64;
+  std::string url;
   OnProgress progress;
   const std::atomic<bool>* cancel = nullptr;
 };

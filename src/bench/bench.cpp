@@ -106,6 +106,12 @@ Bench bench(const BenchOptions& given) {
     if (options.width || options.height) fail<UsageError>("bench: a language model has no width and height");
     return bench_language(options);
   }
+  if (what == "serve") {
+    if (options.model.empty()) options.model = "llama-1b";
+    if (options.url.empty() && !benches_language(options.model))
+      fail<UsageError>("bench: serve needs a language model, but {} is none", options.model);
+    return bench_serve(options);
+  }
   if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights requires a whole model with generated weights");
   if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
     fail<UsageError>("bench: ops measures {} at their native sizes, expected no model, variant or size", fmt::join(benchmarks, " and "));
@@ -129,7 +135,7 @@ Bench bench(const BenchOptions& given) {
   if (what == "clip") return bench_parts(options, {Role::text_encoder});
   if (what == "step") return bench_parts(options, {Role::denoiser});
   if (whole) return bench_parts(options, {Role::text_encoder, Role::denoiser, Role::codec});
-  fail<UsageError>("bench: '{}' is unknown, expected one of ops, blocks, {}, step, vae, clip, threads, paths, samplers", what,
+  fail<UsageError>("bench: '{}' is unknown, expected one of ops, blocks, {}, step, vae, clip, threads, paths, samplers, serve", what,
                    fmt::join(benchmarks, ", "));
 }
 

@@ -37,5 +37,6 @@ Bench bench_samplers(const BenchOptions& options);
 // Whether `model` is a language model: one with generated weights, by name, or a checkpoint.
 bool benches_language(const std::string& model);  // bench_language.cpp
 Bench bench_language(const BenchOptions& options);
+Bench bench_serve(const BenchOptions& options);  // bench_serve.cpp
 
 }  // namespace hearth::api

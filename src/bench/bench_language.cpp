@@ -1,16 +1,15 @@
 // `hearth bench` of a language model: prefill, decode and time to first token, compared with the machine's ceilings.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/files/gguf_file_types.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
 #include "bench/bench.h"
 #include "bench/generated.h"
+#include "bench/generated_language.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "models/language_loading.h"
@@ -20,61 +19,6 @@ namespace hearth::api {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The benchmark's architecture with this name, and its family; nullopt for an unknown name.
-struct Published {
-  const models::LanguageFamily& family;
-  const models::LanguageGeometry& geometry;
-};
-std::optional<Published> published(const std::string& model) {
-  for (const auto& [name, family] : models::language_families())
-    for (const models::LanguageGeometry& geometry : family.geometries)
-      if (geometry.name == model) return Published{family, geometry};
-  return std::nullopt;
-}
-
-// A GGUF file with generated weights: at `keep`, or a temporary one that the destructor deletes.
-class GeneratedFile {
- public:
-  GeneratedFile(const Published& p, DType type, const std::string& keep, const OnProgress& progress) : path_(keep) {
-    if (!keep.empty()) {
-      write(p, type, progress);
-      return;
-    }
-    std::string name = (fs::temp_directory_path() / "hearth-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) fail<IoError>("bench: cannot create a folder in {}", fs::temp_directory_path().string());
-    folder_ = name;
-    path_ = folder_ / "model.gguf";
-    try {
-      write(p, type, progress);
-    } catch (...) {
-      remove();
-      throw;
-    }
-  }
-  ~GeneratedFile() { remove(); }
-  GeneratedFile(const GeneratedFile&) = delete;
-  GeneratedFile& operator=(const GeneratedFile&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  void remove() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-
-  void write(const Published& p, DType type, const OnProgress& progress) const {
-    GgufExport model = export_geometry(p.family, p.geometry);
-    model.values.text("tokenizer.ggml.model", "no_vocab");
-    const std::vector<GgufTensor> tensors = choose_types(model, {.type = &file_type_named(std::string(name_of(type)))});
-    write_gguf(path_, model.values, tensors, [&](size_t i, const WriteBytes& sink) {
-      if (progress) progress({.phase = "write", .done = int64_t(i), .total = int64_t(tensors.size())});
-      write_generated_values(tensors[i], sink, model.tensors[i].negative_exp);
-    });
-  }
-
-  fs::path folder_, path_;
-};
 
 struct Loaded : models::LoadedLanguageModel {
   std::string_view family;
@@ -96,20 +40,20 @@ constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
 
 }  // namespace
 
-bool benches_language(const std::string& model) { return published(model) || LanguageCheckpoint::is_one(model); }
+bool benches_language(const std::string& model) { return published_language(model) || LanguageCheckpoint::is_one(model); }
 
 Bench bench_language(const BenchOptions& options) {
   const auto note = [&](int64_t done) {
     if (options.progress) options.progress({.phase = "measure", .done = done, .total = 4});
   };
-  const std::optional<Published> geometry = published(options.model);
+  const std::optional<PublishedLanguage> geometry = published_language(options.model);
   const std::string weights = options.weights.empty() ? "f16" : options.weights;
   const DType type = weight_type_named(weights);
   if (!geometry && !options.weights.empty())
     fail<UsageError>("bench: --weight-type requires generated weights, but {} is a checkpoint", options.model);
   if (!geometry && !options.keep.empty())
     fail<UsageError>("bench: --save-weights requires generated weights, but {} is a checkpoint", options.model);
-  std::optional<GeneratedFile> generated;
+  std::optional<GeneratedLanguageFile> generated;
   if (geometry) generated.emplace(*geometry, type, options.keep, options.progress);
   const fs::path path = generated ? generated->path() : fs::path(options.model);
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});

@@ -23,10 +23,11 @@ void run_bench(std::span<const std::string> arguments) {
   models.emplace_back("demo");
   Flags::Choice what{.names = {"ops", "blocks"}};
   what.names.insert(what.names.end(), image.begin(), image.end());
-  what.names.insert(what.names.end(), {"step", "vae", "clip", "threads", "paths", "samplers"});
+  what.names.insert(what.names.end(), {"step", "vae", "clip", "threads", "paths", "samplers", "serve"});
   flags.choice("what", "WHAT",
                fmt::format("What to measure: a whole model ({}), one component (a denoising step, vae, clip), its blocks, a step per "
-                           "thread count (threads) or kernel path (paths), the overhead of samplers, or single operations (ops)",
+                           "thread count (threads) or kernel path (paths), the overhead of samplers, a server under load (serve), or "
+                           "single operations (ops)",
                            fmt::join(image, ", ")),
                options.what, what, image.front());
   flags.group("Model");
@@ -64,11 +65,23 @@ void run_bench(std::span<const std::string> arguments) {
       .choice("--kernel-path", "", "Use this instruction set at most", options.path, {.names = {"avx2", "avx512", "avx512bf16", "amx"}},
               "the best that the CPU supports")
       .also("--path");
+  flags.add("--clients", "N[,N]", "serve: numbers of clients at once", "1,8,32", [&options](const std::string& t) {
+    options.clients.clear();
+    for (size_t begin = 0; begin <= t.size();) {
+      const size_t end = std::min(t.find(',', begin), t.size());
+      options.clients.push_back(parse_integer(t.substr(begin, end - begin), 1, 4096));
+      begin = end + 1;
+    }
+  });
+  flags.integer("--prompt-tokens", "serve: tokens of each prompt", options.prompt_tokens);
+  flags.integer("--answer-tokens", "serve: tokens of each answer", options.answer_tokens, {.low = 2});
+  flags.text("--url", "URL", "serve: measure this server, which takes token ids as prompts of /v1/completions", options.url, "an own one");
   flags.group("Memory and performance");
   open.add_device(flags);
   add_json(flags, "machine, parts with their times, peak memory", json);
   flags.example("hearth bench", "Measure Stable Diffusion 1.5 at full size on this machine");
   flags.example("hearth bench -m model.gguf --threads 4", "Measure prefill and decode of a checkpoint");
+  flags.example("hearth bench serve -m llama-1b --weight-type q8_0", "Measure a server with 1, 8 and 32 clients");
   flags.example("hearth bench ops --filter attention --kernel-path avx2", "Measure single operations");
   if (!flags.parse(arguments)) return;
 
