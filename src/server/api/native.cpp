@@ -3,6 +3,7 @@
 
 #include "core/text/utf8.h"
 #include "server/api/metrics.h"
+#include "server/api/openapi.h"
 #include "server/api/routes.h"
 #include "server/api/stream.h"
 #include "server/text/chat.h"
@@ -14,19 +15,19 @@ void tokenize(ServerState& server, http::Request& http, const http::Responder& t
   const Json body = parse_body(http.body);
   const Fields request(body);
   const auto service = server.models.language(request.text("model").value_or(""));
+  const auto content = request.text("content"), prompt = request.text("prompt");
+  const bool special = request.flag("add_special").value_or(request.flag("add_special_tokens").value_or(true));
+  const bool parse = request.flag("parse_special").value_or(true);
   std::vector<int32_t> ids;
   if (request.has("messages")) {
-    ChatRequest chat{.messages = request.need("messages")};
+    if (content || prompt) request.refuse("messages", "only one of this, content and prompt can be tokenized");
+    ChatRequest chat{.messages = *request.list("messages")};
     if (const Json* tools = request.list("tools"); tools && !tools->empty()) chat.tools = *tools;
     chat.continue_final_message = !request.flag("add_generation_prompt").value_or(true);
     ids = chat_prompt(*service, chat);
   } else {
-    auto text = request.text("content");
-    if (!text) text = request.text("prompt");
-    if (!text) request.refuse("content", "is missing, expected a text");
-    const bool special = request.flag("add_special").value_or(request.flag("add_special_tokens").value_or(true));
-    ids = service->tokenizer().encode(
-        *text, {.add_special_tokens = special, .parse_special_tokens = request.flag("parse_special").value_or(true)});
+    if (!content && !prompt) request.refuse("content", "is missing, expected a text");
+    ids = service->tokenizer().encode(content ? *content : *prompt, {.add_special_tokens = special, .parse_special_tokens = parse});
   }
   Json tokens = ids;
   if (request.flag("with_pieces").value_or(false)) {
@@ -57,7 +58,8 @@ void apply_template(ServerState& server, http::Request& http, const http::Respon
   const Json body = parse_body(http.body);
   const Fields request(body);
   const auto service = server.models.language(request.text("model").value_or(""));
-  ChatRequest chat{.messages = request.need("messages")};
+  request.need("messages");
+  ChatRequest chat{.messages = *request.list("messages")};
   if (const Json* tools = request.list("tools"); tools && !tools->empty()) chat.tools = *tools;
   if (const auto variables = request.object("chat_template_kwargs")) chat.template_variables = variables->json();
   const std::vector<int32_t> ids = chat_prompt(*service, chat);
@@ -120,6 +122,12 @@ void add_native(http::Routes& routes, ServerState& server) {
   routes.add("GET", "/metrics",
              [&server](Request, const Responder& to) { to.respond(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(server)); },
              {.at_once = true});
+  routes.add(
+      "GET", "/openapi.json",
+      [document = dumped(openapi_document(server.version))](Request, const Responder& to) {
+        to.respond(200, "application/json", document);
+      },
+      open);
   for (const char* path : {"/tokenize", "/v1/tokenize"})
     routes.add("POST", path, guarded(openai_error, [&server](Request& r, const Responder& to) { tokenize(server, r, to); }));
   for (const char* path : {"/detokenize", "/v1/detokenize"})

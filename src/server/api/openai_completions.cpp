@@ -109,6 +109,7 @@ class Completions {
  public:
   virtual ~Completions() = default;
   virtual void text(int64_t choice, const std::string& delta) = 0;
+  virtual void token(int64_t /*choice*/, int32_t /*token*/) {}
   virtual void end(int64_t choice, engine::Finish reason, const std::optional<std::string>& stop) = 0;
   virtual void all_done() = 0;
   virtual void failed(const ApiError& error) = 0;
@@ -132,8 +133,8 @@ class Completions {
   std::shared_ptr<LiveRequest> live;
   std::shared_ptr<LanguageService> service;
   int64_t open, choices;
-  std::mutex mutex;  // a prompt that is refused fails the others, which may be answered already
-  bool broken = false;
+  std::mutex mutex;                       // a prompt that is refused fails the others, which may be answered already
+  bool broken = false, with_ids = false;  // with_ids: token ids beside the text
   engine::Usage usage;
   std::vector<std::optional<Scores>> scores;
   std::string id = new_id("cmpl-");
@@ -158,7 +159,9 @@ class PromptSink final : public engine::Sink {
     const std::lock_guard lock(all_->mutex);
     begin(choice);
     if (auto& scores = all_->scores[size_t(first_ + choice)]) scores->add(event.token, event.logprob);
-    if (!event.text.empty() && !all_->broken) all_->text(first_ + choice, event.text);
+    if (all_->broken) return;
+    all_->token(first_ + choice, event.token);
+    if (!event.text.empty() || all_->with_ids) all_->text(first_ + choice, event.text);
   }
   void end(int64_t choice, engine::ChoiceEnd end) override {
     const std::lock_guard lock(all_->mutex);
@@ -191,17 +194,20 @@ class WholeCompletions final : public Completions {
  public:
   using Completions::Completions;
   void text(int64_t choice, const std::string& delta) override { choice_at(choice).text += delta; }
+  void token(int64_t choice, int32_t token) override { choice_at(choice).ids.push_back(token); }
   void end(int64_t choice, engine::Finish reason, const std::optional<std::string>& stop) override {
     choice_at(choice).reason = reason, choice_at(choice).stop = stop;
   }
   void all_done() override {
     Json list = Json::array();
-    for (size_t k = 0; k < choices_.size(); ++k)
+    for (size_t k = 0; k < choices_.size(); ++k) {
       list.push_back({{"text", choices_[k].text},
                       {"index", k},
                       {"logprobs", scores[k] ? scores[k]->take() : Json()},
                       {"finish_reason", name_of(choices_[k].reason)},
                       {"stop_reason", choices_[k].stop ? Json(*choices_[k].stop) : Json()}});
+      if (with_ids) list.back()["token_ids"] = choices_[k].ids;
+    }
     live->to().respond(200, "application/json",
                        dumped({{"id", id},
                                {"object", "text_completion"},
@@ -216,6 +222,7 @@ class WholeCompletions final : public Completions {
  private:
   struct Choice {
     std::string text;
+    std::vector<int32_t> ids;
     engine::Finish reason = engine::Finish::stop;
     std::optional<std::string> stop;
   };
@@ -233,6 +240,7 @@ class StreamedCompletions final : public Completions {
       : Completions(l, std::move(s), prompts, per_prompt), stream_(l), usage_(with_usage) {}
 
   void text(int64_t choice, const std::string& delta) override { send(choice, delta, {}, {}); }
+  void token(int64_t, int32_t token) override { ids_.push_back(token); }
   void end(int64_t choice, engine::Finish reason, const std::optional<std::string>& stop) override {
     send(choice, "", name_of(reason), stop ? Json(*stop) : Json());
   }
@@ -269,6 +277,7 @@ class StreamedCompletions final : public Completions {
   }
 
   EventStream stream_;
+  std::vector<int32_t> ids_;  // of the next event
   bool usage_;
 };
 
@@ -307,6 +316,7 @@ void answer(ServerState& server, http::Request& http, const http::Responder& to)
   std::shared_ptr<Completions> all;
   if (stream) all = std::make_shared<StreamedCompletions>(live, service, count, fields.choices, usage);
   else all = std::make_shared<WholeCompletions>(live, service, count, fields.choices);
+  all->with_ids = request.flag("return_token_ids").value_or(false);
   std::vector<engine::Engine::Ticket> tickets;
   try {
     for (int64_t i = 0; i < count; ++i) {

@@ -251,6 +251,28 @@ TEST(Requests, what_is_wrong_is_named) {
   EXPECT_EQ(live_server().call("POST", "/v1/completions", std::string(300, '[')).status, 400);
 }
 
+// Every field of the document is read: a wrong type is named.
+TEST(Requests, every_documented_field_is_read) {
+  const Json document = live_server().get("/openapi.json").json();
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  int fields = 0;
+  for (const auto& [path, methods] : document["paths"].items()) {
+    if (!methods.contains("post") || path.starts_with("/models/")) continue;
+    const Json schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"];
+    for (const auto& [name, field] : schema["properties"].items()) {
+      Json body{{"input", "x"}, {"max_tokens", 1}};
+      if (path == "/tokenize") body["content"] = "x";
+      else body["prompt"] = "x", body["tokens"] = Json::array(), body["messages"] = {{{"role", "user"}, {"content", "x"}}};
+      if (field.value("type", "any") == "any" || (path == "/tokenize" && name == "messages")) continue;
+      body[name] = field.value("type", "") == "string" ? Json(3) : Json("x");
+      const std::string message = error_of(live_server().post(path, body), 400);
+      EXPECT_TRUE(message.starts_with(name)) << path << " " << name << ": " << message;
+      ++fields;
+    }
+  }
+  EXPECT_GT(fields, 90);
+}
+
 TEST(Requests, clients_that_leave_free_their_places) {
   const LiveServer& server = live_server();
   std::vector<std::thread> clients;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "server/api/openapi.h"
 #include "server/text/chat.h"
 #include "text/grammar/gbnf.h"
 
@@ -72,6 +73,24 @@ std::vector<std::pair<int32_t, float>> logit_bias(const Fields& request, const L
 }
 
 }  // namespace
+
+std::vector<FieldDoc> generation_docs() {
+  std::vector<FieldDoc> all;
+  for (const NumberRow& row : numbers) all.push_back({std::string(row.name), "number", "", row.least, row.most});
+  for (const IntegerRow& row : integers) all.push_back({std::string(row.name), "integer", "", double(row.least), double(row.most)});
+  const std::vector<FieldDoc> others{
+      {"seed", "integer", "Of the random choice; -1: a random one", {}, {}},
+      {"samplers_order", "string", "Order of the sampling stages: hf, llama.cpp, or names with commas", {}, {}},
+      {"logit_bias", "object", "Added to the logits of these token ids; -100 forbids one", {}, {}},
+      {"stop_token_ids", "array", "Tokens that end the answer", {}, {}},
+      {"include_stop_str_in_output", "boolean", "The stop sequence is part of the answer", {}, {}},
+      {"ignore_eos", "boolean", "Continue past the end tokens", {}, {}},
+      {"min_tokens", "integer", "Tokens before an end token may come", 0, {}},
+      {"priority", "integer", "Lower is earlier", -1000, 1000},
+  };
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
 
 GenerationFields generation_fields(const Fields& request, const LanguageService& service) {
   GenerationFields made;
