@@ -196,7 +196,7 @@ bool Connection::count_body() {
   return service_.body_bytes <= service_.options.limits.total_body_bytes;
 }
 
-// An error of the server itself. Unless the request has been read completely, nobody knows where the next one begins.
+// An error of the server itself. Unless the request is valid and has been read completely, the next one may begin elsewhere than it seems.
 void Connection::refuse(int status, const std::string& message, HeaderList headers) {
   if (!exchange_) {
     ResponseFrame frame;
@@ -207,7 +207,7 @@ void Connection::refuse(int status, const std::string& message, HeaderList heade
   const bool has_retry_after = !headers.empty() && headers.back().first == "Retry-After";
   if (status == 503 && !has_retry_after) headers.emplace_back("Retry-After", std::to_string(service_.options.limits.retry_after));
   if (status == 503) ++service_.refused;
-  if (parser_->state() != RequestParser::State::complete) exchange_->forbid_keep_alive();
+  if (status == 400 || parser_->state() != RequestParser::State::complete) exchange_->forbid_keep_alive();
   enter(Phase::working, {});
   try {
     exchange_->respond_error(status, message, headers);

@@ -104,7 +104,7 @@ size_t RequestParser::feed(std::string_view bytes) {
   } else if (error == beast::http::error::body_limit) {
     p.refuse(413, "the request's body is too large");
   } else if (error == beast::http::error::bad_version) {
-    p.refuse(505, "the request is not HTTP/1.0 or HTTP/1.1");
+    p.refuse(505, "the request line does not end with 'HTTP/1.x' and CR LF");
   } else if (error && error != beast::http::error::need_more) {
     p.refuse(400, "the request is not valid HTTP: " + error.message());
   } else if (p.is_done()) {

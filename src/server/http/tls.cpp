@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <cstring>
 #include <string_view>
 
 #include "core/error.h"
@@ -13,6 +14,7 @@ namespace {
 std::string openssl_problem() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
+  if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
   const char* reason = code ? ERR_reason_error_string(code) : nullptr;
   return reason ? reason : "unknown error";
 }

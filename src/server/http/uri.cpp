@@ -48,16 +48,18 @@ std::string_view trim(std::string_view text) {
 
 std::optional<Target> parse_target(std::string_view text) {
   if (text == "*") return Target{"*", {}};
+  bool is_absolute = false;
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (text.substr(0, scheme.size()) != scheme) continue;
     text.remove_prefix(scheme.size());
     text.remove_prefix(std::min(text.find_first_of("/?"), text.size()));
-    if (text.empty()) text = "/";
+    is_absolute = true;
     break;
   }
   text = text.substr(0, text.find('#'));
   const size_t mark = text.find('?');
   Target target{std::string(text.substr(0, mark)), {}};
+  if (is_absolute && target.path.empty()) target.path = "/";
   if (target.path.empty() || target.path[0] != '/' || !percent_decode(target.path)) return std::nullopt;
   if (mark == std::string_view::npos) return target;
   for (const std::string_view pair : split(text.substr(mark + 1), '&')) {
