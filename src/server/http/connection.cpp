@@ -223,6 +223,7 @@ void Connection::dispatch() {
   ++service_.requests;
   enter(Phase::working, {});
   const auto run = [](const Route& route, const std::shared_ptr<Exchange>& exchange, Request request) {
+    if (exchange->gone()) return;         // while the request waited for a thread
     const Responder responder(exchange);  // a handler that keeps no copy has answered, or never will
     try {
       route.handler(std::move(request), responder);

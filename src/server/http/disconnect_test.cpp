@@ -93,6 +93,32 @@ TEST(Disconnect, IsNotReportedAfterTheResponse) {
   EXPECT_EQ(caught.calls, 0);
 }
 
+TEST(Disconnect, ARequestThatWaitsForAThreadIsForgotten) {
+  Routes routes;
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  std::atomic<int> runs{0};
+  routes.add("GET", "/work", [&](const Request&, const Responder& to) {
+    ++runs;
+    gone.wait();
+    to.respond(200, "text/plain", "done");
+  });
+  const auto server = serve(std::move(routes), {.handler_threads = 1});
+  Client first(server->port()), second(server->port()), third(server->port());
+  int requests = 0;
+  for (Client* client : {&first, &second, &third}) {
+    client->send(get("/work"));
+    ++requests;
+    ASSERT_TRUE(eventually([&] { return server->counts().requests == requests; }));
+  }
+  second.close();
+  ASSERT_TRUE(eventually([&] { return server->counts().requests == 2; }));
+  go.set_value();
+  EXPECT_EQ(first.reply().body, "done");
+  EXPECT_EQ(third.reply().body, "done");
+  EXPECT_EQ(runs, 2);
+}
+
 TEST(Disconnect, IsSeenBehindPipelinedRequests) {
   Caught caught;
   const auto server = serve(caught.routes(false));

@@ -70,7 +70,7 @@ TEST(Load, HealthAnswersAmong900SlowClients) {
   std::sort(times.begin(), times.end());
   RecordProperty("p50_ms", fmt::format("{:.2f}", times[500]));
   RecordProperty("p99_ms", fmt::format("{:.2f}", times[990]));
-  EXPECT_LT(times[990], 500) << "milliseconds, on a machine that is busy with other tests; 2 observed on an idle one";
+  EXPECT_LT(times[990], 500) << "milliseconds, on a machine that is busy with other tests; 4 observed";
   for (const Responder& to : running) EXPECT_EQ(to.write("still here"), Sent::queued);
 }
 
