@@ -1,6 +1,6 @@
 // Constrained decoding: which tokens may follow so that a text matches a grammar.
 //
-//   const Grammar grammar(json_schema(R"({"type": "object", …})"));      // once per schema; GrammarCache keeps it
+//   const Grammar grammar(json_schema_text(R"({"type": "object", …})"));      // once per schema; GrammarCache keeps it
 //   const VocabularyIndex vocabulary(token_bytes, {eos});                 // once per tokenizer
 //   GrammarState state(grammar);                                          // once per request
 //   for (;;) {

@@ -4,6 +4,7 @@
 
 #include "support/complaint.h"
 #include "text/grammar/gbnf.h"
+#include "text/grammar/grammar_cache.h"
 #include "text/grammar/grammar_test.h"
 
 namespace hearth::text::grammar {
@@ -160,6 +161,30 @@ TEST(vocabulary_index, requests_in_many_threads_share_masks) {
   for (auto& t : threads) t.join();
   for (const size_t c : counts) EXPECT_EQ(c, counts[0]);
   EXPECT_NE(counts[0], 0u);
+}
+
+TEST(grammar_cache, compiles_once_and_forgets_the_oldest) {
+  GrammarCache cache(10'000);
+  int compiled = 0;
+  const auto get = [&](const std::string& source) {
+    return cache.get("gbnf", source, [&] {
+      ++compiled;
+      return from(source);
+    });
+  };
+  EXPECT_TRUE(get("root ::= \"a\"").matches("a"));
+  EXPECT_TRUE(get("root ::= \"a\"").matches("a"));
+  EXPECT_EQ(compiled, 1);
+  EXPECT_NE(complaint_of([&] {
+              get("root ::= ");
+              get("root = 1");
+            }),
+            "");
+  for (int i = 0; i < 50; ++i) get("root ::= \"" + std::to_string(i) + "\"");
+  EXPECT_LT(cache.size(), 20u);
+  compiled = 0;
+  get("root ::= \"a\"");
+  EXPECT_EQ(compiled, 1);
 }
 
 TEST(composition, calls_of_tools_in_free_text) {

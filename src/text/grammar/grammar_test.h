@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "text/grammar/grammar.h"
 
 namespace hearth::text::grammar::test {
