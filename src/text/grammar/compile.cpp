@@ -204,6 +204,7 @@ class Tables {
     for (auto rule = p_.by_level.rbegin(); rule != p_.by_level.rend(); ++rule) find_first(*rule);
     fill();
     join_classes();
+    find_plain_runs();
     hash_rules();
     return std::move(p_);
   }
@@ -311,6 +312,40 @@ class Tables {
     for (auto& c : p_.class_of) c = joined[c];
     p_.classes = int32_t(kept.size());
     p_.actions = std::move(actions);
+  }
+
+  // The distance to the nearest state in which some plain byte does anything else than lead to one state where the rule cannot end.
+  void find_plain_runs() {
+    std::vector<uint8_t> plain;
+    for (unsigned b = 0; b < 256; ++b) {
+      if (Program::is_plain(uint8_t(b)) && std::find(plain.begin(), plain.end(), p_.class_of[b]) == plain.end())
+        plain.push_back(p_.class_of[b]);
+    }
+    const size_t n = p_.final.size();
+    p_.plain_run.assign(n, Program::endless_run);
+    std::vector<std::vector<int32_t>> sources(n);
+    std::vector<int32_t> queue;
+    for (size_t s = 0; s < n; ++s) {
+      bool ends = false;
+      for (const uint8_t c : plain) {
+        const uint32_t action = p_.actions[s * size_t(p_.classes) + c];
+        ends = ends || action == 0 || (action & Program::fork_bit) != 0 || p_.final[action - 1] != 0;
+        if (ends) break;
+        sources[action - 1].push_back(int32_t(s));
+      }
+      if (!ends) continue;
+      p_.plain_run[s] = 0;
+      queue.push_back(int32_t(s));
+    }
+    for (size_t i = 0; i < queue.size(); ++i) {
+      const auto run = p_.plain_run[size_t(queue[i])];
+      if (run + 1 == Program::endless_run) break;
+      for (const int32_t s : sources[size_t(queue[i])]) {
+        if (p_.plain_run[size_t(s)] <= run + 1) continue;
+        p_.plain_run[size_t(s)] = uint16_t(run + 1);
+        queue.push_back(s);
+      }
+    }
   }
 
   Hash hash_of(size_t rule, bool with_callees) const {

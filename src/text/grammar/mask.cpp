@@ -15,7 +15,8 @@ class Walk {
   Walk(const Program& program, const Limits& limits, const VocabularyIndex& vocabulary)
       : program_(program), vocabulary_(vocabulary), stepper(program, limits) {}
 
-  // Calls found(node, popped) for each node below `top` to which the stacks can follow; popped: see Stacks.
+  // Calls found(node, popped, all) for each node below `top` to which the stacks can follow; popped: see Stacks. all: the stacks can follow
+  // to all nodes below it as well, without popping, and those are not called.
   template <class Found> void below(size_t top, const Stacks& stacks, const Found& found) {
     if (levels_.empty()) levels_.resize(size_t(vocabulary_.longest()) + 1);
     const auto nodes = vocabulary_.nodes();
@@ -31,7 +32,12 @@ class Walk {
         i = node.end;
         continue;
       }
-      found(i, !to.simple && to.stacks.popped);
+      if (to.simple && node.plain_height != VocabularyIndex::not_plain && node.plain_height <= program_.plain_run[size_t(to.state)]) {
+        found(i, false, true);
+        i = node.end;
+        continue;
+      }
+      found(i, !to.simple && to.stacks.popped, false);
       i = to.simple || !to.stacks.items.empty() ? i + 1 : node.end;
     }
   }
@@ -91,8 +97,9 @@ std::shared_ptr<const StateMask> state_mask(const Program& program, int32_t stat
   stacks.items.push_back({state, unknown});
   const auto nodes = vocabulary.nodes();
   std::array<std::vector<uint32_t>, 256> after_end;
-  walk.below(0, stacks, [&](size_t node, bool popped) {
-    for (const uint32_t id : vocabulary.ids_at(node)) mask->tokens.push_back(id);
+  walk.below(0, stacks, [&](size_t node, bool popped, bool all) {
+    const auto ids = all ? vocabulary.ids_from(node) : vocabulary.ids_at(node);
+    mask->tokens.insert(mask->tokens.end(), ids.begin(), ids.end());
     if (!popped) return;
     for (size_t child = node + 1; child < nodes[node].end; child = nodes[child].end)
       after_end[nodes[child].byte].push_back(uint32_t(child));
@@ -126,8 +133,8 @@ std::shared_ptr<const TokenMask> mask_of(const Program& program, const Limits& l
 
   auto mask = std::make_shared<TokenMask>(vocabulary.size());
   Walk walk(program, limits, vocabulary);
-  const auto allow = [&](size_t node) {
-    for (const uint32_t id : vocabulary.ids_at(node)) mask->set(id);
+  const auto allow = [&](size_t node, bool, bool all) {
+    for (const uint32_t id : all ? vocabulary.ids_from(node) : vocabulary.ids_at(node)) mask->set(id);
   };
   Stacks outer, next;
   for (const Item& item : stacks.items) {
@@ -135,7 +142,7 @@ std::shared_ptr<const TokenMask> mask_of(const Program& program, const Limits& l
     if (item.frame->depth + vocabulary.longest() >= limits.depth) {
       Stacks one;
       one.items.push_back(item);
-      walk.below(0, one, [&](size_t node, bool) { allow(node); });
+      walk.below(0, one, allow);
       continue;
     }
     const auto inner = state_mask(program, item.state, vocabulary, walk);
@@ -148,8 +155,8 @@ std::shared_ptr<const TokenMask> mask_of(const Program& program, const Limits& l
       walk.stepper.step(outer, uint8_t(byte), next);
       if (next.items.empty() && !next.ended) continue;
       for (uint32_t i = inner->starts[byte]; i < inner->starts[byte + 1]; ++i) {
-        allow(inner->after_end[i]);
-        walk.below(inner->after_end[i], next, [&](size_t node, bool) { allow(node); });
+        allow(inner->after_end[i], false, false);
+        walk.below(inner->after_end[i], next, allow);
       }
     }
   }

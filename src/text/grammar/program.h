@@ -40,6 +40,9 @@ struct Program {
     Hash hash;              // of all that its states can lead to, before the rule returns
   };
   static constexpr uint32_t fork_bit = 0x80000000u;
+  static constexpr uint16_t endless_run = 0xffff;
+  // Bytes that JSON strings, and most texts, may contain in any order.
+  static constexpr bool is_plain(uint8_t byte) { return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\'; }
 
   uint32_t action(int32_t state, uint8_t byte) const { return actions[size_t(state) * size_t(classes) + class_of[byte]]; }
 
@@ -49,9 +52,11 @@ struct Program {
   int32_t classes = 0;
   std::vector<uint32_t> actions;
   std::vector<Fork> forks;
-  std::vector<uint8_t> final;     // per state: the rule may end here
-  std::vector<uint8_t> leaf;      // per state: the rule must end here
-  std::vector<int32_t> rule_of;   // per state
+  std::vector<uint8_t> final;    // per state: the rule may end here
+  std::vector<uint8_t> leaf;     // per state: the rule must end here
+  std::vector<int32_t> rule_of;  // per state
+  // Per state: so many plain bytes may follow, whichever they are, without the rule ending; endless_run if any number may.
+  std::vector<uint16_t> plain_run;
   std::vector<RuleInfo> rules;    // rules[0] is the root
   std::vector<int32_t> by_level;  // rules, callers first
   bool nullable = false;          // the empty text is complete

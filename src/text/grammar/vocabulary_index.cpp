@@ -33,7 +33,7 @@ VocabularyIndex::VocabularyIndex(std::vector<std::string> tokens, std::vector<in
     const int compared = tokens_[a].compare(tokens_[b]);
     return compared != 0 ? compared < 0 : a < b;
   });
-  nodes_.push_back({0, 0, 0, 0});
+  nodes_.push_back({0, 0, 0, 0, 0});
   std::vector<uint32_t> path{0};  // nodes whose ends are not known yet
   std::string_view last;
   for (const uint32_t id : order) {
@@ -45,13 +45,21 @@ VocabularyIndex::VocabularyIndex(std::vector<std::string> tokens, std::vector<in
     }
     for (size_t i = shared; i < token.size(); ++i) {
       path.push_back(uint32_t(nodes_.size()));
-      nodes_.push_back({0, uint32_t(ids_.size()), uint16_t(i + 1), uint8_t(token[i])});
+      nodes_.push_back({0, uint32_t(ids_.size()), uint16_t(i + 1), uint8_t(token[i]), 0});
     }
     ids_.push_back(id);
     last = token;
   }
   for (const uint32_t node : path) nodes_[node].end = uint32_t(nodes_.size());
-  nodes_.push_back({uint32_t(nodes_.size() + 1), uint32_t(ids_.size()), 0, 0});
+  nodes_.push_back({uint32_t(nodes_.size() + 1), uint32_t(ids_.size()), 0, 0, 0});
+  for (size_t node = nodes_.size() - 1; node-- > 0;) {
+    uint16_t height = 0;
+    for (size_t child = node + 1; child < nodes_[node].end && height != not_plain; child = nodes_[child].end) {
+      const Node& c = nodes_[child];
+      height = !Program::is_plain(c.byte) || c.plain_height >= not_plain - 1 ? not_plain : std::max(height, uint16_t(c.plain_height + 1));
+    }
+    nodes_[node].plain_height = height;
+  }
 }
 
 const std::string& VocabularyIndex::token(int32_t id) const {

@@ -58,10 +58,16 @@ class VocabularyIndex {
     uint32_t first_token;  // its tokens are ids()[first_token … first_token of the next node − 1]
     uint16_t depth;
     uint8_t byte;
+    uint16_t plain_height;  // how many bytes follow below, if all of them are plain (program.h), else not_plain
   };
+  static constexpr uint16_t not_plain = 0xffff;
   std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }  // a node follows the last one
   std::span<const uint32_t> ids_at(size_t node) const {
     return std::span(ids_).subspan(nodes_[node].first_token, nodes_[node + 1].first_token - nodes_[node].first_token);
+  }
+  // Those of a node and all nodes below it.
+  std::span<const uint32_t> ids_from(size_t node) const {
+    return std::span(ids_).subspan(nodes_[node].first_token, nodes_[nodes_[node].end].first_token - nodes_[node].first_token);
   }
   int32_t longest() const { return longest_; }  // bytes of the longest token
 
