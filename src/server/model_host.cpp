@@ -59,7 +59,7 @@ struct ModelHost::Impl {
       return (!language || (language.use_count() == 1 && language->engine().idle())) &&
              (!image || (image.use_count() == 1 && image->idle()));
     }
-    int64_t bytes() const { return language ? language->bytes() : image ? image->bytes() : loading ? offered.weight_bytes : 0; }
+    int64_t bytes() const { return language ? language->bytes() : image ? image->bytes() : 0; }
   };
 
   Model& find(const std::string& id) {
@@ -69,6 +69,15 @@ struct ModelHost::Impl {
     throw ApiError(404, fmt::format("the model '{}' does not exist", id), "model", "model_not_found");
   }
 
+  // Keys and values of a language model: what was asked for, else a part of the limit; 0: the engine decides.
+  int64_t cache_bytes() const {
+    return options.language.engine.cache_bytes ? options.language.engine.cache_bytes : options.memory_limit / 8;
+  }
+  // Memory of a model, before it is loaded.
+  int64_t needed(const Model& model) const {
+    return model.offered.weight_bytes + (model.offered.kind == OfferedModel::Kind::language ? cache_bytes() : 0);
+  }
+
   // Makes room for a model of `bytes`, by unloading those that were not used for longest.
   void make_room(int64_t bytes) {
     if (options.memory_limit == 0) return;
@@ -76,7 +85,7 @@ struct ModelHost::Impl {
       int64_t sum = bytes;
       Model* oldest = nullptr;
       for (Model& m : models) {
-        sum += m.bytes();
+        sum += m.loading ? needed(m) : m.bytes();
         if (m.loaded() && m.idle() && (!oldest || m.used < oldest->used)) oldest = &m;
       }
       if (sum <= options.memory_limit) return;
@@ -90,8 +99,9 @@ struct ModelHost::Impl {
   }
 
   Model& loaded(std::unique_lock<std::mutex>& lock, const std::string& id, OfferedModel::Kind kind) {
-    Model& model = find(id);
     const bool language = kind == OfferedModel::Kind::language;
+    const auto first = std::ranges::find_if(models, [&](const Model& m) { return m.offered.kind == kind; });
+    Model& model = id.empty() && first != models.end() ? *first : find(id);
     if (model.offered.kind != kind)
       throw ApiError(400,
                      fmt::format("the model '{}' generates {}, expected one that generates {}", model.offered.id,
@@ -100,7 +110,7 @@ struct ModelHost::Impl {
     changed.wait(lock, [&] { return !model.loading; });
     model.used = ++clock;
     if (model.loaded()) return model;
-    make_room(model.offered.weight_bytes);
+    make_room(needed(model));
     model.loading = true;
     lock.unlock();
     std::shared_ptr<LanguageService> text;
@@ -109,6 +119,7 @@ struct ModelHost::Impl {
     try {
       LanguageService::Options how = options.language;
       how.path = model.offered.path;
+      how.engine.cache_bytes = cache_bytes();
       if (language) text = std::make_shared<LanguageService>(model.offered.id, how);
       else images = std::make_shared<ImageService>(model.offered.id, model.offered.path, options.image);
     } catch (...) { failed = std::current_exception(); }
@@ -153,8 +164,8 @@ ModelHost::ModelHost(const Options& options) : impl_(std::make_unique<Impl>()) {
     }
     for (const Impl::Model& other : impl_->models)
       if (other.offered.id == m.id) fail<UsageError>("two models have the id '{}'; give one another with -m ID=PATH", m.id);
-    if (options.memory_limit > 0 && m.weight_bytes > options.memory_limit)
-      fail<UsageError>("the model '{}' has {:.2f} GB of weights, but the memory limit is {:.2f} GB", m.id, double(m.weight_bytes) * 1e-9,
+    if (const int64_t needed = impl_->needed(model); options.memory_limit > 0 && needed > options.memory_limit)
+      fail<UsageError>("the model '{}' needs {:.3f} GB, but the memory limit is {:.3f} GB", m.id, double(needed) * 1e-9,
                        double(options.memory_limit) * 1e-9);
     impl_->models.push_back(std::move(model));
   }

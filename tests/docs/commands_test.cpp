@@ -72,6 +72,9 @@ const std::pair<std::regex, const char*> stand_ins[] = {
     {std::regex("(samplers plot)(?!.*--order-plot)"), "$1 --steps 1,2"},
     {std::regex("bench --model sd15"), "bench --model demo --repetitions 1"},
     {std::regex("bench --model llama-1b( --weight-type \\S+)?"), "bench --model Llama-3.2-1B --repetitions 1"},
+    {std::regex("bench serve -m llama-1b( --weight-type \\S+)?"),
+     "bench serve -m Llama-3.2-1B --clients 1,2 --prompt-tokens 4 --answer-tokens 3 --repetitions 1"},
+    {std::regex("^(\\S+) serve.*"), "$1 serve --help"},  // src/server tests it; here its flags are checked
     {std::regex("(calibrate imatrix)"), "$1 --ctx-size 8"},
     {std::regex(" pull .*"), " pull --help"},  // tests have no hub; tests/cli/pull_test.cpp pulls from a local one
 };

@@ -299,8 +299,11 @@ void answer(ServerState& server, http::Request& http, const http::Responder& to)
   const bool usage = options && options->flag("include_usage").value_or(false);
   const auto prompt_logprobs = request.integer("prompt_logprobs", 0, 20);
   if (prompt_logprobs && !echo) request.refuse("prompt_logprobs", "needs echo: true");
-  const auto rules = format_rules(response_format(request));
-  const auto constraint = rules ? service->constraint(*rules, "response_format") : nullptr;
+  const ResponseFormat format = response_format(request);
+  const auto constraint = format.kind == ResponseFormat::Kind::free
+                              ? nullptr
+                              : service->constraint(
+                                    "text", source_of(format), [&] { return *format_rules(format); }, param_of(format.kind));
   const auto prompts = prompts_of(request, *service);
 
   std::vector<engine::Request> requests;

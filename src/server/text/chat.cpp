@@ -4,24 +4,17 @@
 
 #include "core/error.h"
 #include "server/text/answer.h"
+#include "server/tools/tool_prompt.h"
 
 namespace hearth::server {
 namespace {
 
 std::string rendered(const LanguageService& service, const ChatRequest& request) {
-  const text::ChatTemplate* chat = service.chat();
-  if (!chat) throw ApiError(400, fmt::format("the model '{}' has no chat template: use completions", service.id()), "model");
-  text::ChatRequest r{.messages = request.messages.dump(-1, ' ', false, Json::error_handler_t::replace),
-                      .tools = {},
-                      .documents = {},
-                      .add_generation_prompt = !request.continue_final_message,
-                      .continue_final_message = request.continue_final_message,
-                      .variables = request.template_variables.dump(-1, ' ', false, Json::error_handler_t::replace)};
-  if (request.tools && request.tool_choice.kind != ToolChoice::Kind::none && !request.tools->empty())
-    r.tools = request.tools->dump(-1, ' ', false, Json::error_handler_t::replace);
-  try {
-    return chat->render(r);
-  } catch (const std::exception& e) { throw ApiError(400, e.what(), "messages"); }
+  const bool with_tools = request.tools && request.tool_choice.kind != ToolChoice::Kind::none;
+  const std::vector<tools::Tool> list = with_tools ? tools::read_tools(*request.tools) : std::vector<tools::Tool>();
+  const tools::PreparedChat chat = tools::prepare_chat(service.tool_format(), service.template_support(), request.messages,
+                                                       with_tools ? *request.tools : Json::array(), list);
+  return service.render(chat.messages, chat.tools ? *request.tools : Json(), request.template_variables, request.continue_final_message);
 }
 
 // From the engine's tokens to the events of a chat.
@@ -33,14 +26,14 @@ class ChatAnswer final : public engine::Sink {
 
   void token(int64_t choice, engine::TokenEvent event) override {
     if (event.logprob) sink_->logprobs(choice, *event.logprob);
-    pass(choice, choices_[size_t(choice)]->push(event.text));
+    pass(choice, choices_[size_t(choice)].push(event.text));
   }
   void end(int64_t choice, engine::ChoiceEnd end) override {
-    AnswerParser& parser = *choices_[size_t(choice)];
-    pass(choice, parser.push(end.text));
-    pass(choice, parser.finish());
+    tools::AnswerReader& reader = choices_[size_t(choice)];
+    pass(choice, reader.push(end.text));
+    pass(choice, reader.finish());
     const ChatFinish reason = end.reason == engine::Finish::length ? ChatFinish::length
-                              : parser.calls() > 0                 ? ChatFinish::tool_calls
+                              : reader.calls() > 0                 ? ChatFinish::tool_calls
                                                                    : ChatFinish::stop;
     sink_->end(choice, reason, end.stop);
   }
@@ -48,19 +41,21 @@ class ChatAnswer final : public engine::Sink {
   void failed(std::exception_ptr error) override { sink_->failed(api_error(std::move(error))); }
 
  private:
-  void pass(int64_t choice, const std::vector<AnswerEvent>& events) {
-    for (const AnswerEvent& e : events) {
+  void pass(int64_t choice, const std::vector<tools::AnswerEvent>& events) {
+    using Kind = tools::AnswerEvent::Kind;
+    for (const tools::AnswerEvent& e : events) {
       switch (e.kind) {
-        case AnswerEvent::Kind::text: sink_->text(choice, e.text); break;
-        case AnswerEvent::Kind::reasoning: sink_->reasoning(choice, e.text); break;
-        case AnswerEvent::Kind::call: sink_->call(choice, e.index, e.id, e.text); break;
-        case AnswerEvent::Kind::arguments: sink_->arguments(choice, e.index, e.text); break;
+        case Kind::text: sink_->text(choice, e.text); break;
+        case Kind::reasoning: sink_->reasoning(choice, e.text); break;
+        case Kind::call: sink_->call(choice, e.index, e.id, e.text); break;
+        case Kind::arguments: sink_->arguments(choice, e.index, e.text); break;
+        case Kind::call_end: break;
       }
     }
   }
 
   std::shared_ptr<ChatSink> sink_;
-  std::vector<std::unique_ptr<AnswerParser>> choices_;
+  std::vector<tools::AnswerReader> choices_;
 };
 
 }  // namespace
@@ -75,7 +70,7 @@ engine::Engine::Ticket start_chat(const std::shared_ptr<LanguageService>& servic
   engine::Request r = engine_request(request.generation, *service, service->tokenizer().encode(prompt, {.add_special_tokens = false}));
   const AnswerFormat format(*service, request, prompt);
   r.show_special = format.shows_special();
-  if (const auto rules = format.rules()) r.constraint = service->constraint(*rules, format.param());
+  r.constraint = format.constraint();
   const int64_t choices = r.choices;
   return service->engine().submit(std::move(r), std::make_shared<ChatAnswer>(std::move(sink), format, choices));
 }

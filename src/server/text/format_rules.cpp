@@ -18,6 +18,11 @@ std::string param_of(ResponseFormat::Kind kind) {
   }
 }
 
+std::string source_of(const ResponseFormat& format) {
+  if (format.kind == ResponseFormat::Kind::free) return {};
+  return Json{int(format.kind), format.schema, format.text, format.choices}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::optional<grammar::Rules> format_rules(const ResponseFormat& format) {
   try {
     switch (format.kind) {

@@ -1,12 +1,13 @@
 #include "server/text/language_service.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "api/assets.h"
 #include "core/error.h"
 #include "engine/drafter.h"
 #include "server/api_error.h"
-#include "text/grammar/lru.h"
+#include "text/grammar/grammar_cache.h"
 
 namespace hearth::server {
 namespace {
@@ -58,8 +59,12 @@ struct LanguageService::Impl {
   std::optional<LanguageModel> draft;
   std::optional<text::ChatTemplate> chat;
   std::string chat_source;
-  std::mutex mutex;  // of `vocabulary`
-  std::shared_ptr<const grammar::VocabularyIndex> vocabulary;
+  tools::ToolFormat format;
+  tools::Reasoning reasoning;
+  tools::TemplateSupport support;
+  grammar::GrammarCache grammars;
+  std::mutex mutex;  // of the vocabularies
+  std::shared_ptr<const grammar::VocabularyIndex> vocabulary, vocabulary_with_marks;
 };
 
 LanguageService::LanguageService(std::string id, const Options& options) : id_(std::move(id)), impl_(std::make_unique<Impl>(options)) {
@@ -77,7 +82,13 @@ LanguageService::LanguageService(std::string id, const Options& options) : id_(s
     how.drafter = engine::model_drafter(*d.model, std::min(context, d.model->sizes().positions), d.cache_type);
   }
   impl_->chat_source = s.template_source();
-  if (!impl_->chat_source.empty()) impl_->chat = s.chat_template();
+  if (!impl_->chat_source.empty()) {
+    impl_->chat = s.chat_template();
+    impl_->support =
+        tools::template_support([this](const Json& messages, const Json& tools) { return render(messages, tools, Json::object(), false); });
+  }
+  impl_->format = tools::find_format(impl_->chat_source);
+  impl_->reasoning = tools::find_reasoning(impl_->chat_source);
   engine_ = std::make_unique<engine::Engine>(*s.model, *s.device, s.has_tokenizer() ? &s.tokenizer() : nullptr, how);
 }
 
@@ -94,25 +105,46 @@ std::string LanguageService::token_bytes(int32_t id) const { return tokenizer().
 
 std::vector<int32_t> LanguageService::end_tokens() const { return state().defaults.eos_token_ids; }
 
-const text::ChatTemplate* LanguageService::chat() const { return impl_->chat ? &*impl_->chat : nullptr; }
+std::string LanguageService::render(const Json& messages, const Json& tools, const Json& variables, bool continue_final_message) const {
+  if (!impl_->chat) throw ApiError(400, fmt::format("the model '{}' has no chat template: use completions", id_), "model");
+  const auto dumped = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  try {
+    return impl_->chat->render({.messages = dumped(messages),
+                                .tools = tools.is_null() ? std::nullopt : std::optional(dumped(tools)),
+                                .documents = {},
+                                .add_generation_prompt = !continue_final_message,
+                                .continue_final_message = continue_final_message,
+                                .variables = dumped(variables)});
+  } catch (const std::exception& e) { throw ApiError(400, e.what(), "messages"); }
+}
+
+const tools::ToolFormat& LanguageService::tool_format() const { return impl_->format; }
+const tools::Reasoning& LanguageService::reasoning() const { return impl_->reasoning; }
+const tools::TemplateSupport& LanguageService::template_support() const { return impl_->support; }
 const std::string& LanguageService::chat_source() const { return impl_->chat_source; }
 
 int64_t LanguageService::bytes() const { return state().weight_bytes + engine_->memory().bytes(); }
 
-std::shared_ptr<const engine::ConstraintSource> LanguageService::constraint(const grammar::Rules& rules, const std::string& param) const {
+std::shared_ptr<const engine::ConstraintSource> LanguageService::constraint(std::string_view kind, std::string_view source,
+                                                                            const std::function<grammar::Rules()>& rules,
+                                                                            const std::string& param, bool with_marks) const {
   try {
+    const grammar::Grammar compiled = impl_->grammars.get(kind, source, [&] { return grammar::Grammar(rules()); });
     const std::lock_guard lock(impl_->mutex);
-    if (!impl_->vocabulary) {
+    std::shared_ptr<const grammar::VocabularyIndex>& vocabulary = with_marks ? impl_->vocabulary_with_marks : impl_->vocabulary;
+    if (!vocabulary) {
+      const std::vector<std::string> marks =
+          with_marks ? tools::marks_of(impl_->format, impl_->reasoning, true) : std::vector<std::string>();
       std::vector<std::string> bytes = tokenizer().bytes_of_all();
       for (size_t id = 0; id < bytes.size(); ++id)
-        if (tokenizer().is_special(int32_t(id))) bytes[id].clear();
+        if (tokenizer().is_special(int32_t(id)) && std::ranges::find(marks, bytes[id]) == marks.end()) bytes[id].clear();
       bytes.resize(size_t(std::min<int64_t>(std::ssize(bytes), state().model->sizes().vocabulary)));
       std::vector<int32_t> ends;
       for (const int32_t id : end_tokens())
         if (id < std::ssize(bytes)) ends.push_back(id);
-      impl_->vocabulary = std::make_shared<const grammar::VocabularyIndex>(std::move(bytes), std::move(ends));
+      vocabulary = std::make_shared<const grammar::VocabularyIndex>(std::move(bytes), std::move(ends));
     }
-    return std::make_shared<GrammarSource>(grammar::Grammar(rules), impl_->vocabulary);
+    return std::make_shared<GrammarSource>(compiled, vocabulary);
   } catch (const Error& e) { throw ApiError(400, e.what(), param, "unsupported_grammar"); }
 }
 

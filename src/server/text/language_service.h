@@ -7,6 +7,8 @@
 
 #include "api/language/language_state.h"
 #include "engine/engine.h"
+#include "server/fields.h"
+#include "server/tools/tool_prompt.h"
 #include "text/grammar/grammar.h"
 
 namespace hearth::server {
@@ -28,12 +30,20 @@ class LanguageService {
   const text::Tokenizer& tokenizer() const;   // ApiError 400 for a model without one
   std::string token_bytes(int32_t id) const;  // what the token adds to a text; may be a part of a character
   std::vector<int32_t> end_tokens() const;
-  const text::ChatTemplate* chat() const;  // null without
-  const std::string& chat_source() const;  // of the default template; empty without
-  int64_t bytes() const;                   // of weights and cache
+  const std::string& chat_source() const;  // of the default chat template; empty without
+  // The chat as the model reads it. tools: null for none. ApiError 400 for a model without a chat template, and for what the template
+  // refuses.
+  std::string render(const Json& messages, const Json& tools, const Json& variables, bool continue_final_message) const;
+  const tools::ToolFormat& tool_format() const;
+  const tools::Reasoning& reasoning() const;
+  const tools::TemplateSupport& template_support() const;
+  int64_t bytes() const;  // of weights and cache
 
-  // Compiled once per grammar and kept. ApiError 400 for a grammar that cannot be honored, about the field `param`.
-  std::shared_ptr<const engine::ConstraintSource> constraint(const text::grammar::Rules& rules, const std::string& param) const;
+  // The grammar of that kind and source, which `rules` makes the first time. ApiError 400 about the field `param` for one that cannot be
+  // honored. with_marks: the marks of tool calls and reasoning may be special tokens.
+  std::shared_ptr<const engine::ConstraintSource> constraint(std::string_view kind, std::string_view source,
+                                                             const std::function<text::grammar::Rules()>& rules, const std::string& param,
+                                                             bool with_marks = false) const;
 
  private:
   struct Impl;

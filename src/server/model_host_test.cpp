@@ -1,0 +1,146 @@
+// Several models in one server, and tool calls of a model that knows none.
+#include <future>
+
+#include "api/assets.h"
+#include "core/error.h"
+#include "server/live_server_test.h"
+#include "support/complaint.h"
+
+namespace hearth::server::test {
+namespace {
+
+ServeOptions two_language_models(int64_t limit) {
+  ServeOptions options;
+  options.models.models = {{"a", api::demo_language_model_folder()}, {"b", api::demo_language_model_folder()}};
+  options.models.memory_limit = limit;
+  options.models.language.engine.cache_bytes = 3'000'000;
+  return options;
+}
+
+Json ask(const LiveServer& server, const std::string& model, int64_t tokens = 4) {
+  return server.post("/v1/completions", {{"model", model}, {"prompt", "The"}, {"max_tokens", tokens}, {"ignore_eos", true}}).json();
+}
+
+bool loaded(const LiveServer& server, const std::string& id) { return server.get("/v1/models/" + id).json()["loaded"]; }
+
+TEST(Models, the_one_not_used_for_longest_makes_room) {
+  const LiveServer server(two_language_models(9'000'000));
+  EXPECT_TRUE(loaded(server, "a"));
+  EXPECT_FALSE(loaded(server, "b"));
+  EXPECT_EQ(ask(server, "b")["model"], "b");
+  EXPECT_FALSE(loaded(server, "a"));
+  EXPECT_EQ(ask(server, "a")["model"], "a");
+  EXPECT_FALSE(loaded(server, "b"));
+  // One that is answering stays; the other has to wait.
+  auto answer = std::async(std::launch::async, [&] { return ask(server, "a", 600); });
+  while (server.metric("hearth_requests_running{model=\"a\"}") != 1) std::this_thread::yield();
+  const Response refused = server.post("/v1/completions", {{"model", "b"}, {"prompt", "The"}, {"max_tokens", 1}});
+  EXPECT_EQ(refused.status, 503) << refused.body;
+  EXPECT_GE(std::stoi(refused.headers.at("retry-after")), 1);
+  EXPECT_EQ(server.post("/models/unload", {{"model", "a"}}).status, 409);
+  EXPECT_EQ(answer.get()["usage"]["completion_tokens"], 600);
+  EXPECT_EQ(server.post("/models/unload", {{"model", "a"}}).status, 200);
+  EXPECT_FALSE(loaded(server, "a"));
+}
+
+TEST(Models, without_a_limit_all_stay) {
+  const LiveServer server(two_language_models(0));
+  ask(server, "b");
+  EXPECT_TRUE(loaded(server, "a") && loaded(server, "b"));
+}
+
+TEST(Models, what_can_never_fit_is_refused_at_the_start) {
+  EXPECT_EQ(hearth::test::complaint_of([] { LiveServer server(two_language_models(4'000'000)); }),
+            "UsageError: the model 'a' needs 0.005 GB, but the memory limit is 0.004 GB");
+  ServeOptions twice = two_language_models(0);
+  twice.models.models[1].first = "a";
+  EXPECT_EQ(hearth::test::complaint_of([&] { LiveServer server(twice); }),
+            "UsageError: two models have the id 'a'; give one another with -m ID=PATH");
+  twice.models.models = {{"", "/nowhere/model"}};
+  EXPECT_EQ(hearth::test::complaint_of([&] { LiveServer server(twice); }), "IoError: /nowhere/model: no such file or folder");
+}
+
+const Json weather_tools{
+    {{"type", "function"},
+     {"function",
+      {{"name", "get_weather"},
+       {"parameters",
+        {{"type", "object"},
+         {"properties",
+          {{"city", {{"type", "string"}, {"maxLength", 12}}}, {"days", {{"type", "integer"}, {"minimum", 1}, {"maximum", 7}}}}},
+         {"required", {"city", "days"}},
+         {"additionalProperties", false}}}}}},
+    {{"type", "function"}, {"function", {{"name", "get_time"}}}}};
+
+TEST(Tools, a_forced_call_is_a_valid_call) {
+  for (const Json& choice : {Json("required"), Json{{"type", "function"}, {"function", {{"name", "get_weather"}}}}}) {
+    for (int seed = 0; seed < 3; ++seed) {
+      Json request{{"messages", {{{"role", "user"}, {"content", "Weather in Ulm?"}}}},
+                   {"tools", weather_tools},
+                   {"tool_choice", choice},
+                   {"parallel_tool_calls", false},
+                   {"max_tokens", 300},
+                   {"temperature", 1.5},
+                   {"seed", seed}};
+      const Json answer = live_server().post("/v1/chat/completions", request).json();
+      const Json& c = answer["choices"][0];
+      EXPECT_EQ(c["finish_reason"], "tool_calls") << answer;
+      ASSERT_EQ(c["message"]["tool_calls"].size(), 1u) << answer;
+      const Json& function = c["message"]["tool_calls"][0]["function"];
+      const Json arguments = Json::parse(function["arguments"].get<std::string>());
+      if (function["name"] == "get_weather") {
+        EXPECT_TRUE(arguments["city"].is_string() && arguments["days"] >= 1 && arguments["days"] <= 7) << arguments;
+      } else {
+        EXPECT_EQ(choice, "required");
+        EXPECT_TRUE(arguments.empty());
+      }
+      // The stream joins to the same call.
+      request["stream"] = true;
+      std::string name, joined;
+      for (const Json& event : live_server().post("/v1/chat/completions", request).events())
+        for (const Json& call : event["choices"][0]["delta"].value("tool_calls", Json::array())) {
+          name += call["function"].value("name", std::string());
+          joined += call["function"].value("arguments", std::string());
+        }
+      EXPECT_EQ(name, function["name"]);
+      EXPECT_EQ(joined, function["arguments"]);
+    }
+  }
+}
+
+TEST(Tools, what_is_wrong_is_named) {
+  const auto message = [](Json request) {
+    request["messages"] = {{{"role", "user"}, {"content", "x"}}};
+    const Response response = live_server().post("/v1/chat/completions", request);
+    EXPECT_EQ(response.status, 400) << response.body;
+    return response.json()["error"]["message"].get<std::string>();
+  };
+  EXPECT_NE(message({{"tools", weather_tools}, {"tool_choice", {{"type", "function"}, {"function", {{"name", "nope"}}}}}}).find("nope"),
+            std::string::npos);
+  EXPECT_NE(message({{"tools", {{{"type", "retrieval"}}}}}).find("tools[0]"), std::string::npos);
+  Json broken = weather_tools;
+  broken[0]["function"]["parameters"]["properties"]["city"]["nonsense"] = 1;
+  EXPECT_NE(message({{"tools", broken}}).find("nonsense"), std::string::npos);
+}
+
+// An earlier call and its result in the conversation.
+TEST(Tools, results_go_back_to_the_model) {
+  const Json answer =
+      live_server()
+          .post("/v1/chat/completions", {{"messages",
+                                          {{{"role", "user"}, {"content", "Weather?"}},
+                                           {{"role", "assistant"},
+                                            {"content", nullptr},
+                                            {"tool_calls",
+                                             {{{"id", "call_1"},
+                                               {"type", "function"},
+                                               {"function", {{"name", "get_weather"}, {"arguments", "{\"city\":\"Ulm\"}"}}}}}}},
+                                           {{"role", "tool"}, {"tool_call_id", "call_1"}, {"content", "sunny"}}}},
+                                         {"tools", weather_tools},
+                                         {"max_tokens", 5}})
+          .json();
+  EXPECT_EQ(answer["choices"][0]["message"]["role"], "assistant") << answer;
+}
+
+}  // namespace
+}  // namespace hearth::server::test
