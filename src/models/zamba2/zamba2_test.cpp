@@ -13,6 +13,12 @@ BACKEND_TEST(Zamba2, matches_reference_long) { expect_case(__FILE__, "long", dev
 BACKEND_TEST(Zamba2, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 1e-3); }
 BACKEND_TEST(Zamba2, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "adapters", device, read_config); }
 BACKEND_TEST(Zamba2, a_text_continues_from_checkpoints_and_files) { expect_recurrent_state(__FILE__, "adapters", device, read_config); }
+TEST(Zamba2LongText, is_finite_in_every_type) {
+  expect_finite(read_config,
+                R"({"vocab_size": 57, "hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4,
+                    "layers_block_type": ["mamba", "hybrid", "hybrid"], "n_mamba_heads": 8, "mamba_d_state": 16, "mamba_ngroups": 2,
+                    "num_mem_blocks": 1, "adapter_rank": 256, "use_shared_attention_adapter": true, "use_mem_rope": true})");
+}
 
 TEST(Zamba2Config, contradictions_are_named) {
   const auto config = [](const char* json) { return Config::parse(json, "config.json"); };
