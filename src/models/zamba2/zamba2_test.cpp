@@ -6,13 +6,20 @@
 namespace hearth::models::zamba2 {
 namespace {
 
-// These small networks amplify rounding: weights changed by 6e-8 of their values move the reference's logits of "adapters" by 3.2e-5.
-// Observed: 5.7e-5, 1.6e-5, and for one of the keys 1.8e-4.
-BACKEND_TEST(Zamba2, matches_reference_adapters) { expect_case(__FILE__, "adapters", device, read_config, 3e-4); }
-BACKEND_TEST(Zamba2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 1e-4); }
-BACKEND_TEST(Zamba2, each_config_key_has_the_effect_of_the_reference) { expect_keys(__FILE__, device, read_config, 1e-3); }
-BACKEND_TEST(Zamba2, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "adapters", device, read_config); }
-BACKEND_TEST(Zamba2, a_text_continues_from_checkpoints_and_files) { expect_recurrent_state(__FILE__, "adapters", device, read_config); }
+// Smaller input matrices than by name: golden/make.py says why. Observed: at most 1.8e-6.
+std::shared_ptr<TensorSource> scaled(const nlohmann::json&, const Config&) {
+  return std::make_shared<PartlyScaledSource>("in_proj", 0.125f);
+}
+
+BACKEND_TEST(Zamba2, matches_reference_adapters) { expect_case(__FILE__, "adapters", device, read_config, 5e-6, scaled); }
+BACKEND_TEST(Zamba2, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, scaled); }
+BACKEND_TEST(Zamba2, each_config_key_has_the_effect_of_the_reference) {
+  expect_keys(__FILE__, device, read_config, 5e-6, "perturbed", scaled);
+}
+BACKEND_TEST(Zamba2, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "adapters", device, read_config, scaled); }
+BACKEND_TEST(Zamba2, a_text_continues_from_checkpoints_and_files) {
+  expect_recurrent_state(__FILE__, "adapters", device, read_config, scaled);
+}
 TEST(Zamba2LongText, is_finite_in_every_type) {
   expect_finite(read_config,
                 R"({"vocab_size": 57, "hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4,
