@@ -9,14 +9,15 @@ std::shared_ptr<TensorSource> listed(const nlohmann::json& shapes, const Config&
   return present(std::make_shared<ListedSource>(shapes, "nothing", 1.0f), config);
 }
 
-// Observed: 1.1e-5 in "mixed", less in the others: the reference computes the delta rule in float32, in chunks.
+// Observed: 1.6e-5, 1.1e-6, 2.6e-6, 4.0e-6. Four layers of "mixed" amplify rounding: the backend that computes in f64 and rounds only the
+// results of ops has an error of 5.8e-6 there.
 BACKEND_TEST(Qwen3Next, matches_reference_mixed) { expect_case(__FILE__, "mixed", device, read_config, 5e-5, listed); }
-BACKEND_TEST(Qwen3Next, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-5, listed); }
+BACKEND_TEST(Qwen3Next, matches_reference_long) { expect_case(__FILE__, "long", device, read_config, 5e-6, listed); }
 BACKEND_TEST(Qwen3Next, each_config_key_has_the_effect_of_the_reference) {
-  expect_keys(__FILE__, device, read_config, 5e-5, "perturbed", listed);
+  expect_keys(__FILE__, device, read_config, 1e-5, "perturbed", listed);
 }
 BACKEND_TEST(Qwen3Next, the_interval_has_the_effect_of_the_reference) {
-  expect_keys(__FILE__, device, read_config, 5e-5, "interval", listed);
+  expect_keys(__FILE__, device, read_config, 2e-5, "interval", listed);
 }
 BACKEND_TEST(Qwen3Next, a_text_may_be_fed_in_any_pieces) { expect_same_bits_in_pieces(__FILE__, "mixed", device, read_config, listed); }
 BACKEND_TEST(Qwen3Next, a_state_may_be_shortened_and_saved) { expect_recurrent_state(__FILE__, "mixed", device, read_config, listed); }

@@ -1,17 +1,20 @@
 """Goldens of Qwen3-Next from transformers' Qwen3NextForCausalLM (its torch code: no kernels are installed).
 python src/models/qwen3_next/golden/make.py
 
-The delta rule is computed in float32 there.
 Made with torch 2.15.0, transformers 4.57.1.
 """
 import sys
 from pathlib import Path
 
-from transformers import Qwen3NextConfig, Qwen3NextForCausalLM
+from transformers import Qwen3NextConfig
+from transformers.models.qwen3_next import modeling_qwen3_next
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2] / "parts/decoder/golden"))
 import recipe  # noqa: E402
+
+recipe.execute_in_double(modeling_qwen3_next)
+Qwen3NextForCausalLM = modeling_qwen3_next.Qwen3NextForCausalLM
 
 SMALL = dict(vocab_size=57, hidden_size=24, intermediate_size=28, num_hidden_layers=4, num_attention_heads=6, num_key_value_heads=2, head_dim=10,
              partial_rotary_factor=0.4, max_position_embeddings=512, rope_theta=1000.0, moe_intermediate_size=12, shared_expert_intermediate_size=14,
