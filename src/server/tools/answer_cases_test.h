@@ -183,6 +183,7 @@ inline const std::vector<Case>& cases() {
       {"bare_json", " {\"type\": \"function\", \"name\": \"get_time\", \"parameters\": {}}\n", "", {{"get_time", "{}"}}, false},
       {"bare_json", "{\"name\": \"Ann\", \"age\": 7}", "{\"name\": \"Ann\", \"age\": 7}", {}, false},
       {"bare_json", "{\"city\": \"Ulm\", \"name\": \"get_time\"}", "{\"city\": \"Ulm\", \"name\": \"get_time\"}", {}},
+      {"bare_json", "{\"type\": \"x\", \"name\": \"get_time\"}", "{\"type\": \"x\", \"name\": \"get_time\"}", {}},
       {"bare_json", "[1, 2]", "[1, 2]", {}},
       {"channels", "<|channel|>final<|message|>Hello <b>there</b>.", "Hello <b>there</b>.", {}},
       {"channels", "Plain text, without headers.", "Plain text, without headers.", {}, false},

@@ -146,7 +146,7 @@ TEST(answer_grammar, bounds_parameters_by_their_tags) {
   EXPECT_FALSE(grammar.matches(call(parameter("b", "xx"))));
   for (const char* value : {"plain words", "17", "\"17\"", "tru", "éa"})
     EXPECT_TRUE(grammar.matches(call(parameter("a", "") + parameter("c", value)))) << value;
-  for (const char* value : {"true", " None", "[1]", "1x", "\"x"})
+  for (const char* value : {"true", "True", " None", "[1]", "1x", "0.5", "-1.5", "\"x"})
     EXPECT_FALSE(grammar.matches(call(parameter("a", "") + parameter("c", value)))) << value;
 }
 
