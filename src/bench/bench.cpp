@@ -107,7 +107,7 @@ Bench bench(const BenchOptions& given) {
     return bench_language(options);
   }
   if (what == "serve") {
-    if (options.model.empty()) options.model = "llama-1b";
+    if (options.model.empty()) options.model = language_benchmarks().front();
     if (options.url.empty() && !benches_language(options.model))
       fail<UsageError>("bench: serve needs a language model, but {} is none", options.model);
     return bench_serve(options);

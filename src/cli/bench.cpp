@@ -81,7 +81,7 @@ void run_bench(std::span<const std::string> arguments) {
   add_json(flags, "machine, parts with their times, peak memory", json);
   flags.example("hearth bench", "Measure Stable Diffusion 1.5 at full size on this machine");
   flags.example("hearth bench -m model.gguf --threads 4", "Measure prefill and decode of a checkpoint");
-  flags.example("hearth bench serve -m llama-1b --weight-type q8_0", "Measure a server with 1, 8 and 32 clients");
+  flags.example(fmt::format("hearth bench serve -m {} --weight-type q8_0", language.front()), "Measure a server with 1, 8 and 32 clients");
   flags.example("hearth bench ops --filter attention --kernel-path avx2", "Measure single operations");
   if (!flags.parse(arguments)) return;
 

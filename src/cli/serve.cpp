@@ -81,7 +81,7 @@ struct ServeFlags {
     flags.integer("--drain-seconds", "Time for running requests after SIGTERM", options.drain_seconds, {.low = 0});
     flags.toggle("--log-requests", "One line on stderr for each request, without its contents", options.log_requests);
     flags.example("hearth serve", "Serve the demo models on http://127.0.0.1:8080");
-    flags.example("hearth serve -m chat=Qwen3-0.6B --context 8192 --parallel 16", "Serve a language model under the id 'chat'");
+    flags.example("hearth serve -m chat=my-language-model --context 8192 --parallel 16", "Serve a language model under the id 'chat'");
   }
 
   server::ServeOptions resolved() {

@@ -59,9 +59,9 @@ text::ChatTemplate Wording::chat_template() const {
   return {chat_templates, special, root.string()};
 }
 
-std::string Wording::template_source() const {
+std::string Wording::template_source(const std::string& name) const {
   const std::map<std::string, std::string> sources = vocabulary ? chat_templates : text::ChatFiles::read(root).templates;
-  const auto found = sources.find("default");
+  const auto found = sources.find(name);
   return found == sources.end() ? std::string() : found->second;
 }
 

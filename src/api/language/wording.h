@@ -26,7 +26,7 @@ struct Wording {
   std::string render(const ChatMessages& chat) const;
   // WeightError, UnsupportedError or IoError if the checkpoint has none that can be used.
   text::ChatTemplate chat_template() const;
-  std::string template_source() const;  // of the default one; empty if there is none
+  std::string template_source(const std::string& name = "default") const;  // empty if there is none
   // Token ids of a rendered chat; adds no tokens.
   std::vector<int32_t> ids_of(const std::string& rendered) const;
 

@@ -26,7 +26,7 @@ AnswerFormat::AnswerFormat(const LanguageService& service, const ChatRequest& re
                 .dump(-1, ' ', false, Json::error_handler_t::replace);
   reader_.inside_reasoning = demand_.inside_reasoning;
   const text::Tokenizer& tokenizer = service.tokenizer();
-  for (const int32_t id : service.end_tokens()) reader_.hidden.push_back(tokenizer.bytes_of(id));
+  reader_.hidden = service.hidden_tokens();
   shows_special_ = tools::needs_special_tokens(format, reasoning, !callable_.empty(), [&](const std::string& text) {
     const auto id = tokenizer.id_of(text);
     return id && tokenizer.is_special(*id);

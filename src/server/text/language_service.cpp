@@ -62,6 +62,7 @@ struct LanguageService::Impl {
   tools::ToolFormat format;
   tools::Reasoning reasoning;
   tools::TemplateSupport support;
+  std::vector<std::string> hidden;
   grammar::GrammarCache grammars;
   std::mutex mutex;  // of the vocabularies
   std::shared_ptr<const grammar::VocabularyIndex> vocabulary, vocabulary_with_marks;
@@ -87,8 +88,15 @@ LanguageService::LanguageService(std::string id, const Options& options) : id_(s
     impl_->support =
         tools::template_support([this](const Json& messages, const Json& tools) { return render(messages, tools, Json::object(), false); });
   }
-  impl_->format = tools::find_format(impl_->chat_source);
+  const std::string for_tools = s.template_source("tool_use");
+  impl_->format = tools::find_format(for_tools.empty() ? impl_->chat_source : for_tools);
   impl_->reasoning = tools::find_reasoning(impl_->chat_source);
+  const std::vector<std::string> marks = tools::marks_of(impl_->format, impl_->reasoning, true);
+  for (int32_t id = 0; s.has_tokenizer() && id < s.tokenizer().vocab_size(); ++id) {
+    if (!s.tokenizer().is_special(id)) continue;
+    std::string text = s.tokenizer().bytes_of(id);
+    if (std::ranges::find(marks, text) == marks.end()) impl_->hidden.push_back(std::move(text));
+  }
   engine_ = std::make_unique<engine::Engine>(*s.model, *s.device, s.has_tokenizer() ? &s.tokenizer() : nullptr, how);
 }
 
@@ -121,6 +129,7 @@ std::string LanguageService::render(const Json& messages, const Json& tools, con
 const tools::ToolFormat& LanguageService::tool_format() const { return impl_->format; }
 const tools::Reasoning& LanguageService::reasoning() const { return impl_->reasoning; }
 const tools::TemplateSupport& LanguageService::template_support() const { return impl_->support; }
+const std::vector<std::string>& LanguageService::hidden_tokens() const { return impl_->hidden; }
 const std::string& LanguageService::chat_source() const { return impl_->chat_source; }
 
 int64_t LanguageService::bytes() const { return state().weight_bytes + engine_->memory().bytes(); }
