@@ -1,7 +1,7 @@
 // POST /v1/chat/completions.
 #include <fmt/format.h>
 
-#include "core/text/utf8.h"
+#include "server/api/logprobs.h"
 #include "server/api/routes.h"
 #include "server/api/stream.h"
 #include "server/text/chat.h"
@@ -65,19 +65,6 @@ Json with_plain_contents(const Json& messages) {
   return made;
 }
 
-Json logprob_json(const LanguageService& service, const engine::TokenLogprob& row) {
-  const auto entry = [&](int32_t token, float value) {
-    const std::string bytes = service.token_bytes(token);
-    Json numbers = Json::array();
-    for (const char c : bytes) numbers.push_back(uint8_t(c));
-    return Json{{"token", valid_utf8(bytes)}, {"logprob", value}, {"bytes", numbers}};
-  };
-  Json made = entry(row.token, row.logprob);
-  made["top_logprobs"] = Json::array();
-  for (const auto& [token, value] : row.top) made["top_logprobs"].push_back(entry(token, value));
-  return made;
-}
-
 const char* name_of(ChatFinish reason) {
   return reason == ChatFinish::length ? "length" : reason == ChatFinish::tool_calls ? "tool_calls" : "stop";
 }
@@ -106,7 +93,7 @@ class WholeChat final : public ChatSink {
     all = all.get<std::string>() + delta;
   }
   void logprobs(int64_t choice, const engine::TokenLogprob& row) override {
-    choices_[size_t(choice)].logprobs.push_back(logprob_json(*service_, row));
+    choices_[size_t(choice)].logprobs.push_back(logprob_json([&](int32_t token) { return service_->token_bytes(token); }, row));
     scores_ = true;
   }
   void end(int64_t choice, ChatFinish reason, const std::optional<std::string>&) override { choices_[size_t(choice)].reason = reason; }
@@ -163,7 +150,7 @@ class StreamedChat final : public ChatSink {
     send(choice, {{"tool_calls", {{{"index", index}, {"function", {{"arguments", delta}}}}}}});
   }
   void logprobs(int64_t choice, const engine::TokenLogprob& row) override {
-    scores_[size_t(choice)].push_back(logprob_json(*service_, row));
+    scores_[size_t(choice)].push_back(logprob_json([&](int32_t token) { return service_->token_bytes(token); }, row));
     with_scores_ = true;
   }
   void end(int64_t choice, ChatFinish reason, const std::optional<std::string>&) override { send(choice, Json::object(), name_of(reason)); }

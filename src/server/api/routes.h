@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "server/api/keep_alive.h"
 #include "server/fields.h"
 #include "server/http/routes.h"
 #include "server/model_host.h"
@@ -14,6 +15,8 @@ struct ServerState {
   // Set while the server drains: new requests get 503.
   std::atomic<bool> draining = false;
   std::string version;
+  KeepAlive keep_alive = KeepAlive(std::chrono::seconds(10));  // of streams, while a long prompt is processed
+  size_t response_store_bytes = 64 << 20;                      // for POST /v1/responses with store: true
 };
 
 void add_openai_chat(http::Routes& routes, ServerState& server);         // openai_chat.cpp

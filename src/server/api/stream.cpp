@@ -11,7 +11,7 @@ namespace hearth::server {
 
 std::string new_id(const char* prefix) {
   static constexpr std::string_view letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  thread_local std::mt19937_64 random{std::random_device{}()};
+  std::random_device random;  // an id is all that a client needs to ask for a response again: nobody may guess it
   std::uniform_int_distribution<size_t> pick(0, letters.size() - 1);
   std::string id = prefix;
   for (int i = 0; i < 24; ++i) id += letters[pick(random)];

@@ -52,26 +52,53 @@ class LiveRequest : public std::enable_shared_from_this<LiveRequest> {
   std::vector<engine::Engine::Ticket> tickets_;
 };
 
-// Writes events; begins the stream with the first one, so that an error before it is an ordinary response.
+// Writes events; begins the stream with the first one, so that an error before it is an ordinary response. Thread-safe.
 class EventStream {
  public:
-  explicit EventStream(std::shared_ptr<LiveRequest> live) : live_(std::move(live)) {}
+  using Clock = std::chrono::steady_clock;
 
-  bool begun() const { return begun_; }
+  // headers: of the response, in addition to its own.
+  explicit EventStream(std::shared_ptr<LiveRequest> live, http::HeaderList headers = {})
+      : live_(std::move(live)), headers_(std::move(headers)) {
+    headers_.insert(headers_.end(), {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}});
+  }
+
+  bool begun() const {
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
   void data(const Json& json) { write("data: " + dumped(json) + "\n\n"); }
   void event(const std::string& name, const Json& json) { write("event: " + name + "\ndata: " + dumped(json) + "\n\n"); }
   void raw(const std::string& text) { write(text); }
-  void end() { live_->to().end(); }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    live_->to().end();
+  }
+  // Writes this if the stream has begun and nothing was written for so long. False once it has ended.
+  bool write_if_silent(const std::string& text, Clock::duration silence) {
+    const std::lock_guard lock(mutex_);
+    if (begun_ && !ended_ && Clock::now() - written_ >= silence) write_now(text);
+    return !ended_;
+  }
 
  private:
   void write(std::string text) {
-    if (!begun_) live_->to().begin_stream(200, "text/event-stream", {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}});
+    const std::lock_guard lock(mutex_);
+    if (!begun_) live_->to().begin_stream(200, "text/event-stream", headers_);
     begun_ = true;
+    write_now(std::move(text));
+  }
+  void write_now(std::string text) {
+    written_ = Clock::now();
     if (live_->to().write(std::move(text)) != http::Sent::queued) live_->cancel();
   }
 
   std::shared_ptr<LiveRequest> live_;
-  bool begun_ = false;
+  http::HeaderList headers_;
+  mutable std::mutex mutex_;
+  bool begun_ = false, ended_ = false;
+  Clock::time_point written_;
 };
 
 std::string new_id(const char* prefix);  // "chatcmpl-" and 24 letters and digits

@@ -50,6 +50,7 @@ std::string_view reason_of(int status) {
     case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
     case 507: return "Insufficient Storage";
+    case 529: return "Overloaded";
     default: return "";
   }
 }

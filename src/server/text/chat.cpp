@@ -21,17 +21,20 @@ std::string rendered(const LanguageService& service, const ChatRequest& request)
 class ChatAnswer final : public engine::Sink {
  public:
   ChatAnswer(std::shared_ptr<ChatSink> sink, const AnswerFormat& format, int64_t choices) : sink_(std::move(sink)) {
-    for (int64_t k = 0; k < choices; ++k) choices_.push_back(format.start());
+    for (int64_t k = 0; k < choices; ++k) choices_.push_back({format.start()});
   }
 
   void token(int64_t choice, engine::TokenEvent event) override {
     if (event.logprob) sink_->logprobs(choice, *event.logprob);
-    pass(choice, choices_[size_t(choice)].push(event.text));
+    Choice& c = choices_[size_t(choice)];
+    pass(choice, c.reader.push(event.text));
+    if (c.reasons) ++c.reasoning_tokens;
   }
   void end(int64_t choice, engine::ChoiceEnd end) override {
-    tools::AnswerReader& reader = choices_[size_t(choice)];
+    tools::AnswerReader& reader = choices_[size_t(choice)].reader;
     pass(choice, reader.push(end.text));
     pass(choice, reader.finish());
+    if (const int64_t count = choices_[size_t(choice)].reasoning_tokens; count > 0) sink_->reasoning_tokens(choice, count);
     const ChatFinish reason = end.reason == engine::Finish::length ? ChatFinish::length
                               : reader.calls() > 0                 ? ChatFinish::tool_calls
                                                                    : ChatFinish::stop;
@@ -41,9 +44,16 @@ class ChatAnswer final : public engine::Sink {
   void failed(std::exception_ptr error) override { sink_->failed(api_error(std::move(error))); }
 
  private:
+  struct Choice {
+    tools::AnswerReader reader;
+    bool reasons = false;  // what came last was reasoning
+    int64_t reasoning_tokens = 0;
+  };
+
   void pass(int64_t choice, const std::vector<tools::AnswerEvent>& events) {
     using Kind = tools::AnswerEvent::Kind;
     for (const tools::AnswerEvent& e : events) {
+      choices_[size_t(choice)].reasons = e.kind == Kind::reasoning;
       switch (e.kind) {
         case Kind::text: sink_->text(choice, e.text); break;
         case Kind::reasoning: sink_->reasoning(choice, e.text); break;
@@ -55,7 +65,7 @@ class ChatAnswer final : public engine::Sink {
   }
 
   std::shared_ptr<ChatSink> sink_;
-  std::vector<tools::AnswerReader> choices_;
+  std::vector<Choice> choices_;
 };
 
 }  // namespace
@@ -68,6 +78,7 @@ engine::Engine::Ticket start_chat(const std::shared_ptr<LanguageService>& servic
                                   std::shared_ptr<ChatSink> sink) {
   const std::string prompt = rendered(*service, request);
   engine::Request r = engine_request(request.generation, *service, service->tokenizer().encode(prompt, {.add_special_tokens = false}));
+  sink->prompt(std::ssize(r.prompt));
   const AnswerFormat format(*service, request, prompt);
   r.show_special = format.shows_special();
   r.constraint = format.constraint();

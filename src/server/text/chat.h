@@ -68,12 +68,16 @@ enum class ChatFinish { stop, length, tool_calls };
 class ChatSink {
  public:
   virtual ~ChatSink() = default;
+  // Before everything else, on the thread that calls start_chat(), which may refuse the request after it: the tokens of the prompt.
+  virtual void prompt(int64_t /*tokens*/) {}
   virtual void text(int64_t choice, const std::string& delta) = 0;
   virtual void reasoning(int64_t /*choice*/, const std::string& /*delta*/) {}
   // Tool call `index` of the choice begins; its arguments follow in pieces, which join to a JSON object.
   virtual void call(int64_t choice, int64_t index, const std::string& id, const std::string& name) = 0;
   virtual void arguments(int64_t choice, int64_t index, const std::string& delta) = 0;
   virtual void logprobs(int64_t /*choice*/, const engine::TokenLogprob&) {}  // of each token, before the text that it completes
+  // How many tokens of the choice were reasoning, its marks included as far as they are tokens of it; once, before end().
+  virtual void reasoning_tokens(int64_t /*choice*/, int64_t /*count*/) {}
   // stop_sequence: which one ended it, if one did.
   virtual void end(int64_t choice, ChatFinish reason, const std::optional<std::string>& stop_sequence) = 0;
   virtual void done(const engine::Usage& usage) = 0;
