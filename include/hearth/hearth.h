@@ -139,6 +139,9 @@ struct Request {
 
   OnProgress progress;  // phases "load" (with load_when_needed), "encode", "sample", "decode"
   const std::atomic<bool>* cancel = nullptr;
+  // Set from any thread: the run ends after the step that it computes, and decodes the image as the model estimates it there. Steps that
+  // are left, a refiner and a second pass are omitted. At least one step runs.
+  const std::atomic<bool>* finish = nullptr;
 };
 
 struct Generation {
@@ -149,6 +152,7 @@ struct Generation {
   Array noise;                  // initial noise, standard normal, before scaling by sigma, [B, C, h, w]
   Array latents;                // output of the last step, before division by the VAE's scaling factor, [B, C, h, w]
   std::optional<RunState> state;      // if Request::stop_after is set
+  int64_t ended_after = 0;            // the step after which Request::finish ended the run; 0: all steps ran
   std::vector<std::string> warnings;  // for example the truncated part of a prompt
   std::string report;                 // JSON: resolved settings, times, planned and measured memory, one entry per component
   std::string debug_text;             // results of Request::debug as text; the report has them as JSON
@@ -173,6 +177,14 @@ class Model {
   ~Model();
 
   std::string family() const;
+  // What does not depend on a request.
+  struct Traits {
+    int64_t side_unit = 8;     // sides of images are multiples of it, in pixels
+    int64_t weight_bytes = 0;  // of the networks in memory now
+    bool previews = false;     // it supports Request::preview
+    bool edits_references = false, references_as_prompt = false;  // what it makes of Request::references; neither: it refuses them
+  };
+  Traits traits() const;
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
   // Resolves and checks a request and plans its memory. UsageError, UnsupportedError.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth {
@@ -32,8 +33,12 @@ struct Image {
   // EXIF UserComment and XMP). Writes atomically. IoError; UsageError for another extension and for options, sizes, transparency or
   // metadata that the format does not support.
   void save(const std::filesystem::path& file, const SaveOptions& options = {}) const;
+  // The bytes that save() would write to a file of that name.
+  std::string encode(const std::filesystem::path& name, const SaveOptions& options = {}) const;
   // Reads PNG, JPEG or WebP, detected by content, and applies the EXIF orientation. IoError, UnsupportedError.
   static Image load(const std::filesystem::path& file);
+  // The same for a file's bytes. `where` names them in messages; IoError before anything is decoded if there are more than `most_pixels`.
+  static Image decode(std::string_view bytes, std::string_view where, int64_t most_pixels = int64_t(1) << 28);
 };
 
 }  // namespace hearth

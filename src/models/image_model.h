@@ -55,6 +55,7 @@ struct ImageTask {
   std::vector<Pixels> references;  // images that the model looks at, of any size
   Tensor noise;                    // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
   int64_t steps_before = 0;        // of a first pass, for prompts that change (text::PromptReading)
+  bool decode_if_ended = false;    // decodes if Request::finish ends it: no second pass follows
   bool common_levels = false;      // uses sampling::common_schedule for any sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;
 };
@@ -102,6 +103,7 @@ struct ImageResult {
   double load_seconds = 0, encode_seconds = 0, sample_seconds = 0, decode_seconds = 0;
   std::vector<double> step_seconds;       // one per step of the sampler
   std::vector<std::string> warnings;      // one line each
+  int64_t ended_after = 0;                // the step after which Request::finish ended it; 0: none
   std::map<std::string, double> largest;  // component → largest absolute value of its output
 };
 
@@ -131,6 +133,9 @@ class ImageModel {
 
   virtual int64_t factor() const = 0;     // pixels per latent pixel, each way
   virtual int64_t side_unit() const = 0;  // sides of images are multiples of it, in pixels
+  virtual bool shows_previews() const = 0;
+  virtual bool edits_references() const = 0;      // reference images are what the run edits
+  virtual bool references_as_prompt() const = 0;  // they are part of the prompt
 
   // UsageError for an invalid size, step count, batch, sampler, schedule or option; nothing is computed.
   virtual std::unique_ptr<ImageJob> prepare(const ImageTask& task) = 0;

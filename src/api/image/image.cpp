@@ -62,6 +62,15 @@ bool fits_jpeg(const Request& request) {
          write_xmp(recipe_keyword, json).size() + others <= segment;
 }
 
+Image image_of(LoadedImage read) {
+  Image image{.width = read.image.width, .height = read.image.height, .rgb = std::move(read.image.rgb)};
+  if (const std::string* text = read.find(parameters_keyword)) image.parameters = *text;
+  if (const std::string* text = read.find(recipe_keyword)) image.json = *text;
+  image.alpha = std::move(read.alpha.values);
+  image.rgb16 = std::move(read.deep.rgb);
+  return image;
+}
+
 }  // namespace
 
 void check_save(const std::filesystem::path& file, const SaveOptions& options, const Request& request) {
@@ -76,7 +85,9 @@ void check_save(const std::filesystem::path& file, const SaveOptions& options, c
                      bytes_of(api::prompts_of(request)));
 }
 
-void Image::save(const std::filesystem::path& file, const SaveOptions& options) const {
+void Image::save(const std::filesystem::path& file, const SaveOptions& options) const { write_file(file, encode(file, options)); }
+
+std::string Image::encode(const std::filesystem::path& file, const SaveOptions& options) const {
   const ImageFormat format = format_by_name(file);
   check_options(format, options);
   const Pixels pixels{.width = width, .height = height, .rgb = rgb};
@@ -85,29 +96,25 @@ void Image::save(const std::filesystem::path& file, const SaveOptions& options) 
     std::vector<PngText> texts;
     if (!parameters.empty()) texts.push_back({std::string(parameters_keyword), parameters});
     if (!json.empty()) texts.push_back({std::string(recipe_keyword), json});
-    if (options.png_bits.value_or(8) == 8) return write_file(file, encode_png(pixels, texts, transparency));
+    if (options.png_bits.value_or(8) == 8) return encode_png(pixels, texts, transparency);
     if (rgb16.empty()) fail<UsageError>("image: {} in 16 bits, but the image has 8, expected Request::deep_color", file.string());
-    return write_file(file, encode_png(DeepPixels{.width = width, .height = height, .rgb = rgb16}, texts, transparency));
+    return encode_png(DeepPixels{.width = width, .height = height, .rgb = rgb16}, texts, transparency);
   }
   const std::string exif = parameters.empty() ? "" : write_exif(parameters), xmp = json.empty() ? "" : write_xmp(recipe_keyword, json);
   if (format == ImageFormat::webp)
-    return write_file(file, encode_webp(pixels, transparency,
-                                        {.quality = options.quality.value_or(90), .lossless = options.lossless, .exif = exif, .xmp = xmp}));
+    return encode_webp(pixels, transparency,
+                       {.quality = options.quality.value_or(90), .lossless = options.lossless, .exif = exif, .xmp = xmp});
   if (!alpha.empty()) fail<UsageError>("image: {} is transparent, which JPEG does not support, expected PNG or WebP", file.string());
-  write_file(file, encode_jpeg(pixels, {.quality = options.quality.value_or(90),
-                                        .chroma = options.jpeg_chroma == JpegChroma::full ? Chroma::full : Chroma::half,
-                                        .exif = exif,
-                                        .xmp = xmp}));
+  return encode_jpeg(pixels, {.quality = options.quality.value_or(90),
+                              .chroma = options.jpeg_chroma == JpegChroma::full ? Chroma::full : Chroma::half,
+                              .exif = exif,
+                              .xmp = xmp});
 }
 
-Image Image::load(const std::filesystem::path& file) {
-  LoadedImage read = read_image(file);
-  Image image{.width = read.image.width, .height = read.image.height, .rgb = std::move(read.image.rgb)};
-  if (const std::string* text = read.find(parameters_keyword)) image.parameters = *text;
-  if (const std::string* text = read.find(recipe_keyword)) image.json = *text;
-  image.alpha = std::move(read.alpha.values);
-  image.rgb16 = std::move(read.deep.rgb);
-  return image;
+Image Image::load(const std::filesystem::path& file) { return image_of(read_image(file)); }
+
+Image Image::decode(std::string_view bytes, std::string_view where, int64_t most_pixels) {
+  return image_of(decode_image(bytes, where, {.pixels = most_pixels}));
 }
 
 }  // namespace hearth

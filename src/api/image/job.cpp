@@ -139,6 +139,7 @@ Generation Job::run() {
                .resolved = resolved,
                .plan = plan,
                .components = components};
+  made.ended_after = run.ended_after = result.ended_after;
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;

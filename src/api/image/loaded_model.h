@@ -27,6 +27,7 @@ struct Run {
   const models::MemoryPlan& plan;
   const std::vector<models::ComponentReport>& components;  // as loaded
   double seconds = 0;
+  int64_t ended_after = 0;  // Generation::ended_after
   int64_t memory_peak = 0;  // of the devices' buffers, including weights
 };
 

@@ -104,6 +104,17 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
 Model Model::open_demo(const OpenOptions& options) { return open(api::demo_model_folder(), options); }
 
 std::string Model::family() const { return impl_->pipeline->family(); }
+
+Model::Traits Model::traits() const {
+  const models::ImageModel& model = *impl_->pipeline;
+  Traits traits{.side_unit = model.side_unit(),
+                .previews = model.shows_previews(),
+                .edits_references = model.edits_references(),
+                .references_as_prompt = model.references_as_prompt()};
+  for (const models::ComponentReport& c : model.components()) traits.weight_bytes += c.bytes;
+  return traits;
+}
+
 std::string Model::description() const { return api::describe(*impl_); }
 
 Job Model::prepare(const Request& request) { return prepare(request, false); }

@@ -131,6 +131,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"notes", model.pipeline->notes()},
       {"warnings", warnings},
   };
+  if (run.ended_after > 0) json["ended_after"] = run.ended_after;
   if (!debug.empty()) json["debug"] = debug;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -144,6 +145,7 @@ void sign(Image& image, LoadedModel& model, const Run& run, const Request& used)
                           .denoiser_hash = hash_of(hashes, denoiser_of(run.components)),
                           .precision = precision_of(run.components),
                           .refiner = model.refiner,
+                          .ended_after = run.ended_after,
                           .flags = precision_flags(run.components)};
   image.json = write_recipe(facts, run.requested, used);
   image.parameters = write_parameters(to_parameters(facts, used));

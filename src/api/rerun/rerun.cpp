@@ -40,6 +40,8 @@ Rerun rerun_of_recipe(const Json& recipe) {
   recipe.at("model").at("hashes").get_to(r.hashes);
   for (const Row& row : rows()) add_setting(row, recipe, r);
   if (recipe.contains("flags")) add_flags(recipe.at("flags"), r);
+  if (recipe.contains("ended_after"))
+    r.not_reproduced.push_back(fmt::format("the end after step {}: the user ended the run there", recipe.at("ended_after").get<int64_t>()));
   if (recipe.at("noise") != "seed") r.not_reproduced.push_back("the initial noise: its file is not recorded; add --noise FILE");
   return r;
 }

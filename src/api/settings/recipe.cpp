@@ -96,6 +96,7 @@ void check_facts(const Json& recipe) {
   model.at("hashes").get<std::map<std::string, std::string>>();
   recipe.at("precision").get<std::string>(), recipe.at("noise").get<std::string>();
   recipe.at("defaults").get<std::vector<std::string>>();
+  if (recipe.contains("ended_after")) recipe.at("ended_after").get<int64_t>();
   if (recipe.contains("refiner")) recipe.at("refiner").at("name").get<std::string>();
   if (recipe.contains("flags")) recipe.at("flags").get<std::map<std::string, std::string>>();
 }
@@ -136,6 +137,7 @@ std::string write_recipe(const RecipeFacts& facts, const Request& requested, con
   recipe["precision"] = facts.precision;
   recipe["noise"] = used.noise ? "file" : "seed";
   recipe["defaults"] = defaults_of(requested, used);
+  if (facts.ended_after > 0) recipe["ended_after"] = facts.ended_after;
   put_given(recipe, facts, requested, used);
   std::map<std::string, std::string> flags = flags_of(requested, used);
   flags.insert(facts.flags.begin(), facts.flags.end());

@@ -27,6 +27,7 @@ struct RecipeFacts {
   std::string denoiser_hash;                                // of the denoiser: what A1111 calls the model hash
   std::string precision;                                    // of the denoiser's weights: "f16"
   std::string refiner;                                      // the refiner checkpoint's name, if there is one
+  int64_t ended_after = 0;                                  // the step after which the run was ended; 0: all steps ran
   std::map<std::string, std::string> flags;                 // besides those of settings: precisions of components
 };
 

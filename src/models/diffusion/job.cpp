@@ -10,7 +10,7 @@ namespace hearth::models::diffusion {
 
 LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
   const Facts& facts = model.facts();
-  if (task.request.preview.show && !facts.codec.encodes && !model.networks_.has(Role::preview))
+  if (task.request.preview.show && !model.shows_previews())
     fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
@@ -58,6 +58,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
 
   ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), holding, progress);
+  if (first.ended_after > 0) return first;
   const auto start = std::chrono::steady_clock::now();
   Pass second = passes_[1];
   if (!second.task.edit.latents) holding.load({.role = Role::codec}, progress);

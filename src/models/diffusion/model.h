@@ -15,6 +15,9 @@ class LatentImageModel final : public ImageModel {
   std::vector<ComponentReport> components() const override { return networks_.reports(); }
   int64_t factor() const override { return facts().codec.factor; }
   int64_t side_unit() const override { return facts().side_unit(); }
+  bool shows_previews() const override { return facts().codec.encodes || networks_.has(Role::preview); }
+  bool edits_references() const override { return facts().reference_images == ReferenceImages::as_latents; }
+  bool references_as_prompt() const override { return facts().reference_images == ReferenceImages::as_prompt; }
   std::vector<std::string> notes() const override { return facts().notes; }
   std::string scheduler() const override { return std::string(name_of(facts().scheduler.scheduler)); }
 

@@ -32,7 +32,7 @@ void require_finite(const EncodedPrompt& prompt, std::string_view component, Ima
 
 constexpr Which codec_alone{.role = Role::codec};
 
-struct Stopped {};  // ends a run that will be resumed
+struct Stopped {};  // ends a run before its last step
 
 // Whether the program restores the unmasked part in each denoiser call, instead of after it.
 bool in_each_call(sampling::Compat compat) { return compat == sampling::Compat::comfyui || compat == sampling::Compat::a1111; }
@@ -77,6 +77,11 @@ struct Run {
   HostedCodec codec(std::optional<int64_t> tile) const { return {members[0]->codec(networks.of(0)), device_of(codec_alone), host, tile}; }
   bool has_references(ReferenceImages kind) const { return !task.references.empty() && members[0]->facts().reference_images == kind; }
   bool decodes_previews() const { return networks.networks().has(Role::preview); }
+  bool finish_requested() const {  // of the run itself: its memory is planned for all steps
+    bool requested = false;
+    unless_dry(host, [&] { requested = request.finish && *request.finish; });
+    return requested;
+  }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
   sampling::State sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
@@ -208,6 +213,12 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     memory.step = info.step + 1;
     show(info);
     report("sample", info.step + 1, info.steps);
+    if (info.step + 1 < info.steps && finish_requested()) {
+      if (result.ended_after == 0) result.warnings.push_back(fmt::format("the run was ended after {}", what));
+      result.ended_after = info.step + 1;
+      left = {.x = info.x0, .step = info.step + 1};
+      throw Stopped();
+    }
     if (request.stop_after > 0 && info.state.step == request.stop_after)
       result.state = std::make_shared<ResumePoint>(ResumePoint{info.state, memory.running});
     if (result.state || info.state.step == stage.end) {
@@ -244,6 +255,7 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
     need(denoiser);
     state = sampled(m, std::move(state), noise, memory, begun);
     if (plan.release && members.size() > 1) networks.release(denoiser);
+    if (result.ended_after > 0) break;
   }
   const bool keeps = !result.state && p.edit.keeps && request.compat == sampling::Compat::a1111;
   return keeps ? sampling::blended(state.x, begun.z, begun.mask) : state.x;
@@ -318,7 +330,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();
-  if (pass.task.request.decode) r.decode();
+  if (pass.task.request.decode || (pass.task.decode_if_ended && r.result.ended_after > 0)) r.decode();
   if (plan.release) networks.release(codec_alone);
   return std::move(r.result);
 }

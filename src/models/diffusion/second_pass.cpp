@@ -11,6 +11,7 @@ ImageTask first_of_two(const ImageTask& task) {
   ImageTask first = task;
   first.request.hires.reset();
   first.request.decode = false, first.request.last = false;
+  first.decode_if_ended = task.request.decode;
   return first;
 }
 

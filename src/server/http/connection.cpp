@@ -156,13 +156,15 @@ void Connection::process() {
   }
 }
 
-std::shared_ptr<Exchange> Connection::make_exchange(ResponseFrame frame) {
+std::shared_ptr<Exchange> Connection::make_exchange(ResponseFrame frame, const Route* route) {
+  const size_t standard = service_.options.limits.stream_queue_bytes;
+  const size_t queue_limit = route ? route->options.stream_queue_bytes.value_or(standard) : standard;
   auto wake = [weak = weak_from_this(), &context = thread_.context] {
     asio::post(context, [weak] {
       if (const auto self = weak.lock()) self->flush();
     });
   };
-  return std::make_shared<Exchange>(std::move(frame), service_.options.limits.stream_queue_bytes, service_.draining, std::move(wake));
+  return std::make_shared<Exchange>(std::move(frame), queue_limit, service_.draining, std::move(wake));
 }
 
 void Connection::on_header() {
@@ -171,7 +173,7 @@ void Connection::on_header() {
   log_method_ = admission.request.method;
   log_path_ = admission.request.path;
   log_id_ = admission.request.id;
-  exchange_ = make_exchange(std::move(admission.frame));
+  exchange_ = make_exchange(std::move(admission.frame), admission.route);
   if (surplus_) exchange_->forbid_keep_alive();
   if (!admission.route) {
     if (admission.status >= 400) return refuse(admission.status, admission.message, std::move(admission.headers));

@@ -63,7 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm();
   void on_time();
   bool hung_up() const;
-  std::shared_ptr<Exchange> make_exchange(ResponseFrame frame);
+  std::shared_ptr<Exchange> make_exchange(ResponseFrame frame, const Route* route = nullptr);
   std::string_view unparsed() const { return std::string_view(in_).substr(in_begin_, in_end_ - in_begin_); }
 
   Service& service_;

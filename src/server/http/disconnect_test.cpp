@@ -172,6 +172,23 @@ TEST(Disconnect, TheEngineNeverWaitsForASlowReader) {
   EXPECT_TRUE(eventually([&] { return server->counts().connections == 0; }));
 }
 
+TEST(Disconnect, ARouteMayQueueMore) {
+  Routes routes;
+  std::promise<Responder> responder;
+  routes.add("GET", "/much", [&](const Request&, const Responder& to) { responder.set_value(to); }, {.stream_queue_bytes = 10'000'000});
+  ServerOptions options;
+  options.limits.stream_queue_bytes = 1000;
+  const auto server = serve(std::move(routes), options);
+  Client client(server->port());
+  client.send(get("/much"));
+  const Responder to = received(responder);
+  to.begin_stream(200, "text/plain");
+  EXPECT_EQ(to.write(std::string(3'000'000, 'x')), Sent::queued);
+  EXPECT_EQ(to.write(std::string(3'000'000, 'y')), Sent::queued);
+  EXPECT_EQ(to.end(), Sent::queued);
+  EXPECT_EQ(std::ranges::count(client.reply().body, 'y'), 3'000'000);
+}
+
 TEST(Disconnect, AChunkLargerThanTheQueueIsAcceptedWhenTheQueueIsEmpty) {
   Caught caught;
   ServerOptions options;

@@ -20,8 +20,9 @@ struct RouteOptions {
   bool open = false;     // needs no API key
   bool at_once = false;  // runs on the thread of the connections, before all others and under any load: for /health and /metrics, which
                          // never wait for anything
-  std::optional<size_t> body_bytes;        // instead of ServerLimits::body_bytes
-  std::vector<std::string> content_types;  // of a request with a body, without parameters; others are a 415. Empty: any
+  std::optional<size_t> body_bytes;          // instead of ServerLimits::body_bytes
+  std::optional<size_t> stream_queue_bytes;  // instead of ServerLimits::stream_queue_bytes
+  std::vector<std::string> content_types;    // of a request with a body, without parameters; others are a 415. Empty: any
 };
 
 struct Route {

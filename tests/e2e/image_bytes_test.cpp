@@ -1,0 +1,41 @@
+// Image files in memory.
+#include <gtest/gtest.h>
+
+#include "core/files/file.h"
+#include "hearth/hearth.h"
+#include "support/files.h"
+
+namespace hearth {
+namespace {
+
+Image picture() {
+  Image image{.width = 5, .height = 3, .rgb = {}, .parameters = "a house", .json = R"({"a": 1})"};
+  for (int i = 0; i < 45; ++i) image.rgb.push_back(uint8_t(5 * i));
+  return image;
+}
+
+TEST(ImageBytes, are_those_of_the_file) {
+  const test::TemporaryFolder folder;
+  for (const char* name : {"a.png", "a.jpg", "a.webp"}) {
+    const Image image = picture();
+    image.save(folder / name);
+    const std::string bytes = image.encode(name);
+    EXPECT_EQ(bytes, read_file(folder / name)) << name;
+    const Image loaded = Image::load(folder / name), decoded = Image::decode(bytes, name);
+    EXPECT_EQ(decoded.rgb, loaded.rgb) << name;
+    EXPECT_EQ(decoded.parameters, "a house") << name;
+    EXPECT_EQ(decoded.json, image.json) << name;
+  }
+  EXPECT_EQ(Image::decode(picture().encode("a.png"), "a").rgb, picture().rgb);
+  EXPECT_THROW(picture().encode("a.gif"), UsageError);
+}
+
+TEST(ImageBytes, refuse_more_pixels_than_the_caller_allows) {
+  const std::string bytes = picture().encode("a.png");
+  EXPECT_EQ(Image::decode(bytes, "a", 15).width, 5);
+  EXPECT_EQ(test::message_of<IoError>([&] { Image::decode(bytes, "the mask", 14); }).substr(0, 8), "the mask");
+  EXPECT_EQ(test::message_of<IoError>([&] { Image::decode(bytes.substr(0, 40), "the mask"); }).substr(0, 8), "the mask");
+}
+
+}  // namespace
+}  // namespace hearth
