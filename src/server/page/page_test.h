@@ -1,0 +1,50 @@
+// What tests of the page in a browser share.
+#pragma once
+
+#include <fstream>
+
+#include "server/live_server_test.h"
+#include "server/page/browser_test.h"
+
+#define NEEDS_CHROMIUM() \
+  if (Browser::command().empty()) GTEST_SKIP() << "Chromium is not installed: tools/install_packages.sh test"
+
+namespace hearth::server::test {
+
+constexpr int ctrl = 2, shift = 8;
+
+inline const std::string idle =
+    "document.documentElement.dataset.ready === '' && !document.querySelector('[aria-busy=true]') && "
+    "document.querySelector('#send').textContent === 'Send'";
+// Parts of the last message.
+inline const std::string last = "[...document.querySelectorAll('.message')].at(-1)";
+inline const std::string last_text = last + ".querySelector('.text').innerText";
+
+// Whether something is wider than the window.
+inline const std::string overflow =
+    "document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll('main:not([hidden]), main:not([hidden]) > "
+    "*:not(#list):not([hidden]), header > *')].some((e) => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + "
+    "0.5)";
+
+inline void open_page(Browser& browser, const LiveServer& server = live_server()) {
+  browser.open(server.url() + "/");
+  browser.wait_until("document.documentElement.dataset.ready === ''");
+}
+
+// Types it and waits for the whole answer.
+inline void say(Browser& browser, const std::string& text) {
+  const Json before = browser.evaluate("document.querySelectorAll('.message').length");
+  browser.click("#message");
+  browser.type(text);
+  browser.press("Enter");
+  browser.wait_until("document.querySelectorAll('.message').length === " + std::to_string(before.get<int>() + 2) + " && " + idle);
+}
+
+// The picture of a document is made again with HEARTH_SCREENSHOTS=FOLDER.
+inline void keep_screenshot(Browser& browser, const std::string& name) {
+  const std::string png = browser.screenshot();
+  EXPECT_TRUE(png.starts_with("\x89PNG"));
+  if (const char* folder = std::getenv("HEARTH_SCREENSHOTS")) std::ofstream(std::filesystem::path(folder) / name, std::ios::binary) << png;
+}
+
+}  // namespace hearth::server::test
