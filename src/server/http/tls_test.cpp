@@ -115,7 +115,7 @@ TEST(Tls, DrainDoesNotWaitForIdleClients) {
   EXPECT_EQ(client.reply().status, 200);
   const auto began = steady_clock::now();
   EXPECT_TRUE(server->drain(30s));
-  EXPECT_LT(steady_clock::now() - began, 1s);
+  EXPECT_LT(steady_clock::now() - began, 5s);
   EXPECT_TRUE(client.ended());
 }
 

@@ -19,7 +19,7 @@ TEST(PageChat, types_streams_stops_regenerates_edits_and_reloads) {
 
   // Settings apply to the request: a greedy answer is the server's own.
   browser.click("#open-settings");
-  browser.fill("#p-temperature", "0");
+  browser.fill("#chat-temperature", "0");
   say(browser, "Who are you?");
   const std::string first = browser.evaluate(last_text);
   EXPECT_EQ(first, greedy({{{"role", "user"}, {"content", "Who are you?"}}}));
@@ -65,7 +65,7 @@ TEST(PageChat, types_streams_stops_regenerates_edits_and_reloads) {
 
   // Esc stops the stream, and the server notices.
   browser.click("#settings summary");
-  browser.fill("#p-extra", R"({"ignore_eos": true})");
+  browser.fill("#chat-extra", R"({"ignore_eos": true})");
   browser.evaluate("window.sizes = new Set(); new MutationObserver(() => { const e = " + last +
                    "; if (e?.getAttribute('aria-busy') === 'true') sizes.add(e.innerText.length); })"
                    ".observe(document.querySelector('#log'), {childList: true, subtree: true, characterData: true})");
@@ -82,7 +82,7 @@ TEST(PageChat, types_streams_stops_regenerates_edits_and_reloads) {
   EXPECT_EQ(live_server().metric("hearth_requests_running"), 0);
 
   // What the server says is wrong stands in the conversation.
-  browser.fill("#p-extra", R"({"top_p": 7})");
+  browser.fill("#chat-extra", R"({"top_p": 7})");
   browser.click("#message");
   browser.type("Hello");
   browser.press("Enter");

@@ -70,7 +70,7 @@ export function showSettings() {
     keepSetting('latest', {system: c.system, parameters: c.parameters});
     keep(c);
   };
-  const rows = (more) => textParameters.filter((p) => Boolean(p.more) === more).map((p) => row(p, c.parameters, changed));
+  const rows = (more) => textParameters.filter((p) => Boolean(p.more) === more).map((p) => row('chat', p, c.parameters, changed));
   const more = textParameters.some((p) => p.more && c.parameters[p.name] !== undefined);
   find('settings').replaceChildren(
     el('div.field', {}, el('label', {htmlFor: 'system'}, 'System prompt'), system),

@@ -67,7 +67,7 @@ async function paintMask() {
 }
 
 function text(name, label, rows, placeholder) {
-  const area = el('textarea', {id: `p-${name}`, rows, placeholder, value: values[name]});
+  const area = el('textarea', {id: `image-${name}`, rows, placeholder, value: values[name]});
   area.oninput = () => {
     values[name] = area.value;
     keepForm();
@@ -89,7 +89,7 @@ function changed(name) {
 
 function showForm() {
   const visible = imageParameters.filter((p) => !p.when || p.when(values));
-  const rows = (more) => visible.filter((p) => Boolean(p.more) === more).map((p) => row(p, values, changed));
+  const rows = (more) => visible.filter((p) => Boolean(p.more) === more).map((p) => row('image', p, values, changed));
   const open = find('draw').querySelector('details')?.open ?? false;
   find('draw').replaceChildren(
     text('prompt', 'Prompt', 4, 'What the image shows'), text('negative_prompt', 'Negative prompt', 2, 'What it must not show'),
@@ -127,7 +127,7 @@ export function useSettings(settings) {
   keepForm();
   showForm();
   find('draw').scrollTop = 0;
-  find('p-prompt').focus();
+  find('image-prompt').focus();
   announce('Settings taken over');
 }
 

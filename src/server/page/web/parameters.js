@@ -109,15 +109,16 @@ export function adoptSchema(document) {
 
 const finite = (v) => (Number.isFinite(v) ? v : undefined);
 
-// A row for a parameter. values[name] is its value, absent when empty; change(name) is called after an edit.
-export function row(parameter, values, change) {
+// A row for a parameter. values[name] is its value, absent when empty; change(name) is called after an edit. `form` begins the ids: both
+// tabs have a seed.
+export function row(form, parameter, values, change) {
   const {name, type} = parameter;
   const set = (value) => {
     if (value === undefined || value === '') delete values[name];
     else values[name] = value;
     change(name);
   };
-  const value = values[name], id = `p-${name}`;
+  const value = values[name], id = `${form}-${name}`;
   let input;
   if (type === 'choice') {
     const options = parameter.choices.map((c) => (Array.isArray(c) ? c : [c, c]));

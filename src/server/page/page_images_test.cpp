@@ -1,0 +1,186 @@
+// The images tab in a real browser, with the demo model.
+#include <fmt/format.h>
+
+#include "server/page/page_test.h"
+
+namespace hearth::server::test {
+namespace {
+
+const std::string drawn = "document.querySelector('#job').hidden && document.querySelector('#draw-button').textContent === 'Draw'";
+
+void open_images(Browser& browser) {
+  open_page(browser);
+  browser.click("#tab-images");
+  browser.wait_until("document.querySelector('#draw-button')");
+}
+
+void draw(Browser& browser, int pictures) {
+  browser.click("#draw-button");
+  browser.wait_until(fmt::format("{} && document.querySelectorAll('.thumb').length === {}", drawn, pictures), std::chrono::seconds(60));
+}
+
+TEST(PageImages, draws_shows_previews_keeps_and_uses_settings_again) {
+  NEEDS_CHROMIUM();
+  Browser browser(1280, 800);
+  open_images(browser);
+  EXPECT_GT(browser.evaluate("document.querySelector('#image-sampler_name').options.length"), 10);
+  browser.fill("#image-prompt", "a red house on green hills at sunset");
+  for (const auto& [id, value] : {std::pair("#image-width", "128"), {"#image-height", "128"}, {"#image-steps", "20"}, {"#image-seed", "4"}})
+    browser.fill(id, value);
+  browser.evaluate(
+      "window.previews = new Set(); new MutationObserver(() => { const i = document.querySelector('#job .preview:not([hidden])'); "
+      "if (i) previews.add(i.src); }).observe(document.querySelector('#job'), {childList: true, subtree: true, attributes: true})");
+  draw(browser, 1);
+  EXPECT_GE(browser.evaluate("previews.size"), 1);
+
+  // The picture is the one that the API makes with these settings.
+  const Json same = live_server()
+                        .post("/sdapi/v1/txt2img", {{"prompt", "a red house on green hills at sunset"},
+                                                    {"width", 128},
+                                                    {"height", 128},
+                                                    {"steps", 20},
+                                                    {"seed", 4},
+                                                    {"cfg_scale", 7},
+                                                    {"sampler_name", "DPM++ 2M"}})
+                        .json();
+  const auto pixels = [&](const std::string& image) {
+    return browser.evaluate(
+        "(async () => { const b = await createImageBitmap(" + image +
+        "), x = new OffscreenCanvas(b.width, b.height).getContext('2d'); x.drawImage(b, 0, 0); return [b.width, b.height, "
+        "x.getImageData(0, 0, b.width, b.height).data.reduce((h, v) => (h * 31 + v) % 1000000007, 7)]; })()");
+  };
+  const Json shown = pixels("document.querySelector('.thumb img')");
+  const std::string bytes = same["images"][0];
+  EXPECT_EQ(shown, pixels("new Blob([Uint8Array.from(atob('" + bytes + "'), (c) => c.charCodeAt(0))])"));
+  EXPECT_EQ(shown[0], 128);
+
+  // Kept with its settings after a reload; these fill the form again.
+  browser.reload();
+  browser.wait_until("document.querySelectorAll('.thumb img').length === 1 && document.querySelector('#draw-button')");
+  browser.fill("#image-prompt", "something else");
+  browser.fill("#image-seed", "99");
+  browser.click(".thumb");
+  browser.wait_until("document.querySelector('dialog.picture dl')?.innerText.includes('a red house')");
+  EXPECT_NE(browser.evaluate("document.querySelector('dialog.picture dl').innerText").get<std::string>().find("DPM++ 2M"),
+            std::string::npos);
+  browser.click_text("dialog.picture button", "Use these settings again");
+  browser.wait_until("!document.querySelector('dialog')");
+  EXPECT_EQ(browser.evaluate("document.querySelector('#image-prompt').value"), "a red house on green hills at sunset");
+  EXPECT_EQ(browser.evaluate("document.querySelector('#image-seed').value"), "4");
+  keep_screenshot(browser, "serve-images.png");
+  EXPECT_TRUE(browser.complaints().empty()) << Json(browser.complaints()).dump();
+}
+
+TEST(PageImages, paints_a_mask_and_changes_only_there) {
+  NEEDS_CHROMIUM();
+  Browser browser(1280, 800);
+  open_images(browser);
+  browser.fill("#image-prompt", "a red house");
+  for (const auto& [id, value] : {std::pair("#image-width", "128"), {"#image-height", "128"}, {"#image-steps", "8"}, {"#image-seed", "1"}})
+    browser.fill(id, value);
+  draw(browser, 1);
+  browser.click(".thumb");
+  browser.click_text("dialog.picture button", "Start from this image");
+  browser.click("#paint");
+  browser.wait_until("document.querySelector('dialog.paint canvas')?.getBoundingClientRect().width > 100");
+  browser.drag("dialog.paint canvas", 0.25, 0.3, 0.25, 0.7);  // a stroke in the left half
+  browser.click_text("dialog.paint button", "Use the mask");
+  browser.wait_until("!document.querySelector('dialog') && document.querySelector('#image-mask_blur')");
+  browser.fill("#image-mask_blur", "0");
+  browser.fill("#image-denoising_strength", "1");
+  browser.fill("#image-seed", "2");
+  draw(browser, 2);
+  // The right quarter is as it was, the middle of the stroke is not.
+  const Json difference = browser.evaluate(R"js((async () => {
+    const pixels = await Promise.all([...document.querySelectorAll('.thumb img')].map(async (image) => {
+      await image.decode();
+      const x = new OffscreenCanvas(128, 128).getContext('2d', {willReadFrequently: true});
+      x.drawImage(image, 0, 0);
+      return [x.getImageData(96, 0, 32, 128).data, x.getImageData(28, 48, 8, 32).data];
+    }));
+    const largest = (k) => pixels[0][k].reduce((most, v, i) => Math.max(most, Math.abs(v - pixels[1][k][i])), 0);
+    return [largest(0), largest(1)];
+  })())js");
+  EXPECT_EQ(difference[0], 0);
+  EXPECT_GT(difference[1], 20);
+  EXPECT_TRUE(browser.complaints().empty()) << Json(browser.complaints()).dump();
+}
+
+TEST(PageImages, stops_and_keeps_what_there_is) {
+  NEEDS_CHROMIUM();
+  Browser browser(1000, 760);
+  open_images(browser);
+  browser.fill("#image-prompt", "a red house");
+  for (const auto& [id, value] : {std::pair("#image-width", "128"), {"#image-height", "128"}, {"#image-steps", "1000"}})
+    browser.fill(id, value);
+  browser.click("#draw-button");
+  browser.wait_until("document.querySelector('#job .line')?.textContent.includes('step ')");
+  browser.press("Escape");
+  browser.wait_until(drawn + " && document.querySelectorAll('.thumb').length === 1");
+}
+
+// Each field of the form is one that the server reads.
+TEST(PageImages, offers_only_what_the_server_honors) {
+  NEEDS_CHROMIUM();
+  Browser browser(900, 700);
+  open_images(browser);
+  const Json refused = browser.evaluate(R"js((async () => {
+    const {imageParameters} = await import('/page/parameters.js'), {requestOf} = await import('/page/image_request.js');
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = 64;
+    canvas.getContext('2d').fillRect(0, 0, 40, 40);
+    const start = {prompt: 'a house', negative_prompt: ''};
+    for (const p of imageParameters) if (p.start !== undefined) start[p.name] = p.start;
+    Object.assign(start, {width: 64, height: 64, steps: 3});
+    const image = canvas.toDataURL(), refused = [];
+    const masked = {...start, initImage: image, mask: image, inpaint_full_res: true};
+    const bases = [start, {...start, enable_hr: true}, {...start, initImage: image}, masked];
+    // Larger values take long, and those of a sampler's own options need that sampler.
+    const elsewhere = ['width', 'height', 'steps', 'seed', 'batch_size', 'n_iter', 'hr_scale', 'distilled_cfg_scale'];
+    let asked = 0;
+    for (const [k, base] of bases.entries()) {
+      for (const p of imageParameters) {
+        if (elsewhere.includes(p.name) || p.name.startsWith('s_')) continue;
+        if (p.when ? !p.when(base) : k > 0) continue;
+        const choices = p.choices?.map((c) => (Array.isArray(c) ? c[0] : c));
+        const values = p.type === 'choice' ? [choices[0], choices.at(-1)]
+          : p.type === 'flag' ? [true, undefined] : [p.min ?? 0, Math.min(p.max ?? 1, 1)];
+        for (const value of values) {
+          ++asked;
+          const {path, body} = requestOf({...base, [p.name]: value}, 'demo-model');
+          const headers = {'Content-Type': 'application/json'};
+          const answer = await fetch('/' + path, {method: 'POST', headers, body: JSON.stringify(body)});
+          if (!answer.ok) refused.push([p.name, value, (await answer.json()).detail]);
+        }
+      }
+    }
+    return [asked, refused];
+  })())js");
+  EXPECT_GT(refused[0], 30);
+  EXPECT_EQ(refused[1], Json::array());
+}
+
+TEST(PageImages, fit_a_phone) {
+  NEEDS_CHROMIUM();
+  Browser browser(360, 740);
+  browser.resize(360, 740, true);
+  open_images(browser);
+  EXPECT_EQ(browser.evaluate(overflow), false);
+  EXPECT_TRUE(browser.complaints().empty()) << Json(browser.complaints()).dump();
+}
+
+// A server without an image model says so.
+TEST(PageImages, say_where_there_is_no_model) {
+  NEEDS_CHROMIUM();
+  ServeOptions options;
+  options.models.models = {{"text", HEARTH_SOURCE_DIR "/assets/demo-language-model"}};
+  const LiveServer server(options);
+  Browser browser(900, 700);
+  open_page(browser, server);
+  browser.click("#tab-images");
+  browser.wait_until("document.querySelector('#draw').innerText.includes('No image model')");
+  EXPECT_TRUE(browser.complaints().empty()) << Json(browser.complaints()).dump();
+}
+
+}  // namespace
+}  // namespace hearth::server::test
