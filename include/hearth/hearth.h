@@ -179,9 +179,9 @@ class Model {
   std::string family() const;
   // What does not depend on a request.
   struct Traits {
-    int64_t side_unit = 8;     // sides of images are multiples of it, in pixels
-    int64_t weight_bytes = 0;  // of the networks in memory now
-    bool previews = false;     // it supports Request::preview
+    int64_t side_unit = 8;                                        // sides of images are multiples of it, in pixels
+    int64_t weight_bytes = 0;                                     // of the networks in memory now
+    bool previews = false;                                        // it supports Request::preview
     bool edits_references = false, references_as_prompt = false;  // what it makes of Request::references; neither: it refuses them
   };
   Traits traits() const;

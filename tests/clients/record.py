@@ -32,7 +32,6 @@ CONVERSATIONS = {
         ("GET", "/v1/responses/ID2_", None),
         ("POST", "/v1/responses/ID2_/cancel", {}),
         ("DELETE", "/v1/responses/ID2_", None),
-        ("GET", "/v1/responses/ID2_", None),
     ],
     "responses_schema": [
         ("POST", "/v1/responses", {"input": "Which color?", "text": {"format": {"type": "json_schema", "name": "color", "schema": SCHEMA}},

@@ -122,7 +122,7 @@ class Conversation {
   std::map<std::string, std::string> names_;  // of calls
 };
 
-Json tools(const Fields& request) {
+Json functions_of(const Fields& request) {
   Json made = Json::array();
   const Json* list = request.list("tools");
   if (!list) return made;
@@ -243,7 +243,7 @@ AnthropicRequest anthropic_request(const Fields& request, const ThinkingControl&
   if (last.contains("tool_calls"))
     request.refuse("messages", "the last message calls tools, expected a message of the user with their results behind it");
 
-  if (Json given = tools(request); !given.empty()) made.chat.tools = std::move(given);
+  if (Json given = functions_of(request); !given.empty()) made.chat.tools = std::move(given);
   tool_choice(request, made.chat);
   if (const auto variables = request.object("chat_template_kwargs")) made.chat.template_variables = variables->json();
   read_thinking(request, thinking, made);

@@ -257,15 +257,19 @@ TEST(Requests, every_documented_field_is_read) {
   EXPECT_EQ(document["openapi"], "3.1.0");
   int fields = 0;
   for (const auto& [path, methods] : document["paths"].items()) {
-    if (!methods.contains("post") || path.starts_with("/models/")) continue;
+    if (!methods.contains("post") || !methods["post"].contains("requestBody") || path.starts_with("/models/")) continue;
     const Json schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"];
     for (const auto& [name, field] : schema["properties"].items()) {
       Json body{{"input", "x"}, {"max_tokens", 1}};
       if (path == "/tokenize") body["content"] = "x";
-      else body["prompt"] = "x", body["tokens"] = Json::array(), body["messages"] = {{{"role", "user"}, {"content", "x"}}};
+      else body["messages"] = {{{"role", "user"}, {"content", "x"}}};
+      if (path == "/v1/completions") body["prompt"] = "x";
+      if (path == "/detokenize") body["tokens"] = Json::array();
       if (field.value("type", "any") == "any" || (path == "/tokenize" && name == "messages")) continue;
       body[name] = field.value("type", "") == "string" ? Json(3) : Json("x");
-      const std::string message = error_of(live_server().post(path, body), 400);
+      const Response response = live_server().post(path, body);
+      EXPECT_EQ(response.status, 400) << path << " " << name;
+      const std::string message = response.json().value("error", Json::object()).value("message", "");
       EXPECT_TRUE(message.starts_with(name)) << path << " " << name << ": " << message;
       ++fields;
     }

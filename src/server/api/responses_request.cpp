@@ -46,7 +46,7 @@ Json metadata(const Fields& r) {
 struct Tools {
   Json echo = Json::array(), chat = Json::array();
 };
-Tools tools(const Fields& r) {
+Tools tools_of(const Fields& r) {
   Tools made;
   const Json* list = r.list("tools");
   if (!list) return made;
@@ -211,7 +211,7 @@ ResponsesRequest responses_request(const Fields& r, ResponseStore& store, const 
   if (made.context.empty()) r.refuse("input", "is empty, expected at least one item");
   made.instructions = r.text("instructions");
 
-  Tools given = tools(r);
+  Tools given = tools_of(r);
   if (!given.chat.empty()) made.chat.tools = std::move(given.chat);
   const Json choice = tool_choice(r, made.chat);
   made.chat.parallel_tool_calls = r.flag("parallel_tool_calls").value_or(true);

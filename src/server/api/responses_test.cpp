@@ -153,7 +153,7 @@ TEST(Responses, what_is_wrong_is_named) {
   EXPECT_EQ(error_of(live_server().post("/v1/responses", {{"model", "nope"}, {"input", "x"}}), 404), "the model 'nope' does not exist");
   EXPECT_NE(error_of(live_server().call("POST", "/v1/responses", "{"), 400).find("the body is not JSON"), std::string::npos);
   EXPECT_EQ(error_of(live_server().post("/v1/responses", {{"input", "x"}, {"temperature", "hot"}}), 400),
-            "temperature: a text, expected a number");
+            "temperature: a text, expected a number from 0 to 100");
   EXPECT_EQ(error_of(live_server().get("/v1/responses/resp_1?stream=true"), 400),
             "stream: a response that has begun is not streamed again, ask for it without stream");
   const Response dropped = live_server().post("/v1/responses", {{"input", {{{"role", "user"}, {"content", {{{"type", "input_image"}}}}}}}});
@@ -170,8 +170,8 @@ void expect_no_request_is_left() {
 
 TEST(Responses, clients_that_leave_free_their_places) {
   const double before = live_server().metric("hearth_requests_aborted");
-  live_server().leave_after(
-      "/v1/responses", {{"input", "Who are you?"}, {"ignore_eos", true}, {"max_output_tokens", 900}, {"stream", true}}, 3000);
+  live_server().leave_after("/v1/responses",
+                            {{"input", "Who are you?"}, {"ignore_eos", true}, {"max_output_tokens", 900}, {"stream", true}}, 3000);
   live_server().leave_after(
       "/v1/messages",
       {{"messages", {{{"role", "user"}, {"content", "Who?"}}}}, {"ignore_eos", true}, {"max_tokens", 900}, {"stream", true}}, 3000);

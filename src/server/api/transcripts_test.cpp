@@ -1,5 +1,5 @@
-// Conversations that clients had with the server (transcripts/*.json, written by tests/clients/record.py) are held again: every status, body
-// and event must be what it was then, but for ids and times.
+// Conversations that clients had with the server (transcripts/*.json, written by tests/clients/record.py) are held again: every status,
+// body and event must be what it was then, but for ids and times.
 #include <filesystem>
 #include <fstream>
 
@@ -39,7 +39,8 @@ class Scrubber {
 
  private:
   static bool is_id(const std::string& name) {
-    return name == "id" || name == "item_id" || name == "previous_response_id" || name == "first_id" || name == "last_id" || name == "call_id";
+    return name == "id" || name == "item_id" || name == "previous_response_id" || name == "first_id" || name == "last_id" ||
+           name == "call_id";
   }
   std::string number_of(const std::string& id) {
     const auto [found, is_new] = numbers_.try_emplace(id, "ID" + std::to_string(numbers_.size()) + "_");
@@ -76,21 +77,25 @@ TEST_P(Transcripts, are_held_again) {
     scrubber.scrub(answer);
     const Json& expected = stream ? step["events"] : step["answer"];
     ASSERT_EQ(answer.size(), expected.size()) << answer.dump(1);
-    if (!stream) EXPECT_EQ(answer, expected) << "of " << step["path"];
+    if (!stream) {
+      EXPECT_EQ(answer, expected) << "of " << step["path"];
+    }
     for (size_t i = 0; stream && i < answer.size(); ++i) EXPECT_EQ(answer[i], expected[i]) << "event " << i << " of " << step["path"];
   }
 }
 
 std::vector<std::string> transcripts() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(__FILE__).parent_path() / "transcripts")) names.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(fs::path(__FILE__).parent_path() / "transcripts"))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().filename());
   std::ranges::sort(names);
   return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Transcripts, testing::ValuesIn(transcripts()), [](const auto& name) {
   std::string id = name.param;
-  std::ranges::replace_if(id, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::ranges::replace_if(
+      id, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return id;
 });
 

@@ -163,7 +163,8 @@ void read_hires(const Fields& fields, Request& request) {
 
 // White where A1111 regenerates: the mask's opaque pixels if it has transparent ones, else its white ones.
 Image mask_of(Image mask) {
-  for (size_t i = 0; i < mask.alpha.size(); ++i)
+  const bool transparent = std::ranges::any_of(mask.alpha, [](uint8_t a) { return a < 255; });
+  for (size_t i = 0; transparent && i < mask.alpha.size(); ++i)
     for (size_t c = 0; c < 3; ++c) mask.rgb[3 * i + c] = mask.alpha[i] > 128 ? 255 : 0;
   mask.alpha.clear();
   mask.rgb16.clear();

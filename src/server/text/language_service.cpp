@@ -92,9 +92,9 @@ LanguageService::LanguageService(std::string id, const Options& options) : id_(s
   impl_->format = tools::find_format(for_tools.empty() ? impl_->chat_source : for_tools);
   impl_->reasoning = tools::find_reasoning(impl_->chat_source);
   const std::vector<std::string> marks = tools::marks_of(impl_->format, impl_->reasoning, true);
-  for (int32_t id = 0; s.has_tokenizer() && id < s.tokenizer().vocab_size(); ++id) {
-    if (!s.tokenizer().is_special(id)) continue;
-    std::string text = s.tokenizer().bytes_of(id);
+  for (int32_t token = 0; s.has_tokenizer() && token < s.tokenizer().vocab_size(); ++token) {
+    if (!s.tokenizer().is_special(token)) continue;
+    std::string text = s.tokenizer().bytes_of(token);
     if (std::ranges::find(marks, text) == marks.end()) impl_->hidden.push_back(std::move(text));
   }
   engine_ = std::make_unique<engine::Engine>(*s.model, *s.device, s.has_tokenizer() ? &s.tokenizer() : nullptr, how);

@@ -38,7 +38,7 @@ class LanguageService {
   const tools::Reasoning& reasoning() const;
   const tools::TemplateSupport& template_support() const;
   const std::vector<std::string>& hidden_tokens() const;  // special tokens that are no marks of tool calls or reasoning, as text
-  int64_t bytes() const;  // of weights and cache
+  int64_t bytes() const;                                  // of weights and cache
 
   // The grammar of that kind and source, which `rules` makes the first time. ApiError 400 about the field `param` for one that cannot be
   // honored. with_marks: the marks of tool calls and reasoning may be special tokens.

@@ -42,7 +42,7 @@ bool CallObject::value_ended() {
     if (!text || !is_json(*text) || (*text)[text->find_first_not_of(" \n\r\t")] != '{') return false;
     arguments_ = *text;
   }
-  return !strict_ || name_ || raw_ != "";
+  return !strict_ || name_ || raw_ == "\"function\"";
 }
 
 CallObject::Step CallObject::value_byte(char c) {

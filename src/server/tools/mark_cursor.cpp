@@ -44,7 +44,7 @@ FoundMark find_mark(std::string_view text, std::span<const std::string> marks, b
       if (rest.starts_with(mark)) size = std::max(size, mark.size());
       else partial = partial || (!ended && mark.starts_with(rest));
     }
-    if (partial && size > 0) return {at, 0};
+    if (partial) return {at, 0};
     if (size > 0) return {at, size};
   }
   return {text.size(), 0};

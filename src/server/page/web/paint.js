@@ -15,7 +15,7 @@ function loaded(url) {
 // The mask on black, as the server wants it; null if nothing is painted.
 function flattened(canvas) {
   const {width, height} = canvas;
-  const flat = el('canvas', {width, height}), context = flat.getContext('2d');
+  const flat = el('canvas', {width, height}), context = flat.getContext('2d', {alpha: false});  // a PNG without transparency
   const alpha = canvas.getContext('2d').getImageData(0, 0, width, height).data;
   let any = false;
   const pixels = context.createImageData(width, height);
