@@ -17,9 +17,7 @@ struct Heard {
     if (stream) out.event = [this](const Json& e) { events.push_back(e); };
     out.ready = [this](const Json& r) {
       ready.push_back(r);
-      if (!events.empty()) {
-        EXPECT_NE(events.back()["type"], "response.completed") << "it is kept before the client knows its end";
-      }
+      if (!events.empty()) { EXPECT_NE(events.back()["type"], "response.completed") << "it is kept before the client knows its end"; }
     };
     out.ended = [this](const Json& r, const ApiError* e) {
       ended.push_back(r);
@@ -43,9 +41,7 @@ Json joined(const std::vector<Json>& events) {
     const Json& e = events[i];
     const std::string type = e["type"];
     EXPECT_EQ(e["sequence_number"], i);
-    if (i < 2) {
-      EXPECT_EQ(type, i == 0 ? "response.created" : "response.in_progress");
-    }
+    if (i < 2) { EXPECT_EQ(type, i == 0 ? "response.created" : "response.in_progress"); }
     if (!e.contains("output_index")) {
       EXPECT_EQ(open_item, "") << type;
       continue;

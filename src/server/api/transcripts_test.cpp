@@ -77,9 +77,7 @@ TEST_P(Transcripts, are_held_again) {
     scrubber.scrub(answer);
     const Json& expected = stream ? step["events"] : step["answer"];
     ASSERT_EQ(answer.size(), expected.size()) << answer.dump(1);
-    if (!stream) {
-      EXPECT_EQ(answer, expected) << "of " << step["path"];
-    }
+    if (!stream) { EXPECT_EQ(answer, expected) << "of " << step["path"]; }
     for (size_t i = 0; stream && i < answer.size(); ++i) EXPECT_EQ(answer[i], expected[i]) << "event " << i << " of " << step["path"];
   }
 }
