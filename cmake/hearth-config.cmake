@@ -2,7 +2,7 @@
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(fmt)
-find_dependency(OpenSSL COMPONENTS Crypto)
+find_dependency(OpenSSL)
 find_dependency(nlohmann_json)
 find_dependency(CURL)
 find_dependency(ZLIB)

@@ -143,10 +143,10 @@ Bench bench_serve(const BenchOptions& options) {
   std::mt19937 random(1);
   const auto prompt = [&](int64_t count) {
     std::vector<int32_t> ids;
-    for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(random() % 1000 + 10));
+    for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(random() % 200 + 10));  // ids that every vocabulary has
     return ids;
   };
-  complete(url, prompt(16), 4);  // warms up
+  complete(url, prompt(std::min<int64_t>(16, options.prompt_tokens)), std::min<int64_t>(4, options.answer_tokens));  // warms up
   for (const int64_t clients : options.clients) {
     std::vector<std::vector<std::vector<int32_t>>> prompts(static_cast<size_t>(clients));
     for (auto& of_client : prompts)
