@@ -23,8 +23,8 @@ TEST(ImageBytes, are_those_of_the_file) {
     EXPECT_EQ(bytes, read_file(folder / name)) << name;
     const Image loaded = Image::load(folder / name), decoded = Image::decode(bytes, name);
     EXPECT_EQ(decoded.rgb, loaded.rgb) << name;
-    EXPECT_EQ(decoded.parameters, "a house") << name;
-    EXPECT_EQ(decoded.json, image.json) << name;
+    EXPECT_EQ(decoded.parameters, loaded.parameters) << name;
+    EXPECT_EQ(decoded.json, loaded.json) << name;
   }
   EXPECT_EQ(Image::decode(picture().encode("a.png"), "a").rgb, picture().rgb);
   EXPECT_THROW(picture().encode("a.gif"), UsageError);
@@ -33,8 +33,8 @@ TEST(ImageBytes, are_those_of_the_file) {
 TEST(ImageBytes, refuse_more_pixels_than_the_caller_allows) {
   const std::string bytes = picture().encode("a.png");
   EXPECT_EQ(Image::decode(bytes, "a", 15).width, 5);
-  EXPECT_EQ(test::message_of<IoError>([&] { Image::decode(bytes, "the mask", 14); }).substr(0, 8), "the mask");
-  EXPECT_EQ(test::message_of<IoError>([&] { Image::decode(bytes.substr(0, 40), "the mask"); }).substr(0, 8), "the mask");
+  EXPECT_THROW(Image::decode(bytes, "the mask", 14), IoError);
+  EXPECT_THROW(Image::decode(bytes.substr(0, 40), "the mask"), IoError);
 }
 
 }  // namespace
