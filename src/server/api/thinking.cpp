@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
-#include "core/error.h"
+#include "server/tools/tool_format.h"
 #include "text/template/syntax/lexer.h"
 
 namespace hearth::server {
@@ -15,9 +14,6 @@ namespace {
 using Token = text::jinja::Token;
 
 constexpr std::array<std::string_view, 7> efforts = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
-// What templates of models that reason have in them.
-constexpr std::array<std::string_view, 6> marks = {"<think>",      "</think>",          "[THINK]", "<|channel|>analysis",
-                                                   "<seed:think>", "<|START_THINKING|>"};
 
 // Whether the template reads `name` from outside: it asks whether the name is defined or gives it a default, or it never sets it itself.
 bool is_variable(const std::vector<Token>& tokens, std::string_view name) {
@@ -42,7 +38,7 @@ bool is_variable(const std::vector<Token>& tokens, std::string_view name) {
 }  // namespace
 
 ThinkingControl thinking_control(std::string_view chat_template) {
-  ThinkingControl made;
+  ThinkingControl made{.thinks = !tools::find_reasoning(chat_template).none()};
   std::vector<Token> tokens;
   try {
     tokens = text::jinja::tokenize(chat_template);
@@ -51,8 +47,7 @@ ThinkingControl thinking_control(std::string_view chat_template) {
     if (made.toggle.empty() && is_variable(tokens, toggle)) made.toggle = toggle;
   made.effort = is_variable(tokens, "reasoning_effort");
   made.budget = is_variable(tokens, "thinking_budget");
-  made.thinks = made.effort || !made.toggle.empty() ||
-                std::ranges::any_of(marks, [&](std::string_view mark) { return chat_template.find(mark) != chat_template.npos; });
+  made.thinks |= made.effort || !made.toggle.empty();
   return made;
 }
 

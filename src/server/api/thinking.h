@@ -12,9 +12,9 @@ struct ThinkingControl {
   std::string toggle;   // the variable that turns reasoning on and off: "enable_thinking" or "thinking"; empty: there is none
   bool effort = false;  // the variable reasoning_effort
   bool budget = false;  // the variable thinking_budget
-  bool thinks = false;  // the template knows reasoning
+  bool thinks = false;  // the model reasons: the template has marks for it, or one of these variables
 };
-// From the source of the template; nothing of the above for one that cannot be read.
+// From the source of the template; no variables in one that cannot be read.
 ThinkingControl thinking_control(std::string_view chat_template);
 
 // OpenAI's reasoning effort, the field `name`, as template variables. With a toggle alone, "none" turns reasoning off and every other
