@@ -23,4 +23,14 @@ ApiError api_error(std::exception_ptr error) {
   }
 }
 
+ApiError with_names(const ApiError& error, std::initializer_list<std::pair<std::string_view, std::string_view>> names) {
+  std::string message = error.what(), param = error.param;
+  for (std::string* text : {&message, &param})
+    for (const auto& [from, to] : names)
+      if (const size_t at = text->find(from); at != text->npos) text->replace(at, from.size(), to);
+  ApiError made(error.status, message, param, error.code);
+  made.retry_after = error.retry_after;
+  return made;
+}
+
 }  // namespace hearth::server

@@ -1,9 +1,12 @@
 // What a request is refused with. Each API writes it in its own form.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace hearth::server {
 
@@ -20,5 +23,9 @@ struct ApiError : std::runtime_error {
 // The error of an exception: what the library refuses becomes 400, a full queue 429, an engine that ends 503, anything else 500 without
 // details. Call inside a catch block, or with a captured exception.
 ApiError api_error(std::exception_ptr error);
+
+// The same with other names in place of the first ones in its field and its message: an API has its own names for what parts that all APIs
+// share complain about.
+ApiError with_names(const ApiError& error, std::initializer_list<std::pair<std::string_view, std::string_view>> names);
 
 }  // namespace hearth::server

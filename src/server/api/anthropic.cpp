@@ -66,7 +66,10 @@ http::Handler handler(ServerState& server, void (*answer)(ServerState&, const ht
   return [&server, answer](const http::Request& http, const http::Responder& to) {
     try {
       answer(server, http, to);
-    } catch (const std::exception&) { answer_failure(to, http.id, api_error(std::current_exception())); }
+    } catch (const std::exception&) {
+      const ApiError error = api_error(std::current_exception());
+      answer_failure(to, http.id, with_names(error, {{"].function.parameters", "].input_schema"}, {"].function.", "]."}}));
+    }
   };
 }
 

@@ -110,6 +110,9 @@ TEST(Messages, errors_have_anthropics_form) {
   EXPECT_EQ(failure.type, "invalid_request_error");
   EXPECT_EQ(failure.message, "max_tokens: is missing, expected an integer");
   EXPECT_EQ(refused.json()["request_id"], refused.headers.at("request-id"));
+  request = question;
+  request["tools"] = {{{"name", "a"}, {"input_schema", {{"type", "string"}}}}};
+  EXPECT_TRUE(failure_of(live_server().post("/v1/messages", request), 400).message.starts_with("tools[0].input_schema: "));
   EXPECT_EQ(failure_of(live_server().call("POST", "/v1/messages", "{"), 400).type, "invalid_request_error");
   EXPECT_EQ(failure_of(live_server().get("/v1/messages"), 405).type, "invalid_request_error");
 }

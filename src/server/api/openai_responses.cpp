@@ -148,11 +148,11 @@ void Responses::create(http::Request& http, const http::Responder& to) {
     const std::lock_guard lock(mutex_);
     if (const auto found = running_.find(id); found != running_.end()) found->second.ticket = std::move(ticket);
   } catch (const std::exception&) {
-    ApiError error = api_error(std::current_exception());
-    if (error.param == "response_format") error.param = "text.format.schema";
-    const std::lock_guard lock(mutex_);
-    running_.erase(id);
-    throw error;
+    {
+      const std::lock_guard lock(mutex_);
+      running_.erase(id);
+    }
+    throw with_names(api_error(std::current_exception()), {{"].function.", "]."}, {"response_format", "text.format.schema"}});
   }
 }
 

@@ -156,6 +156,9 @@ TEST(Responses, what_is_wrong_is_named) {
             "temperature: a text, expected a number from 0 to 100");
   EXPECT_EQ(error_of(live_server().get("/v1/responses/resp_1?stream=true"), 400),
             "stream: a response that has begun is not streamed again, ask for it without stream");
+  const Response named = live_server().post("/v1/responses", {{"input", "x"}, {"tools", {{{"type", "function"}, {"name", "no name"}}}}});
+  EXPECT_TRUE(error_of(named, 400).starts_with("tools[0].name: got 'no name'")) << named.body;
+  EXPECT_EQ(named.json()["error"]["param"], "tools[0].name");
   const Response dropped = live_server().post("/v1/responses", {{"input", {{{"role", "user"}, {"content", {{{"type", "input_image"}}}}}}}});
   EXPECT_EQ(dropped.json()["error"]["param"], "input[0].content[0].type");
 }
