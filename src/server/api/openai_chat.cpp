@@ -96,6 +96,7 @@ class WholeChat final : public ChatSink {
     choices_[size_t(choice)].logprobs.push_back(logprob_json([&](int32_t token) { return service_->token_bytes(token); }, row));
     scores_ = true;
   }
+  void reasoning_tokens(int64_t, int64_t count) override { reasoning_tokens_ += count; }
   void end(int64_t choice, ChatFinish reason, const std::optional<std::string>&) override { choices_[size_t(choice)].reason = reason; }
   void done(const engine::Usage& usage) override {
     Json choices = Json::array();
@@ -109,8 +110,13 @@ class WholeChat final : public ChatSink {
                          {"logprobs", scores_ ? Json{{"content", c.logprobs}, {"refusal", nullptr}} : Json()},
                          {"finish_reason", name_of(c.reason)}});
     }
-    const Json body{{"id", head_.id},     {"object", "chat.completion"}, {"created", head_.created},           {"model", head_.model},
-                    {"choices", choices}, {"usage", usage_json(usage)},  {"system_fingerprint", fingerprint()}};
+    const Json body{{"id", head_.id},
+                    {"object", "chat.completion"},
+                    {"created", head_.created},
+                    {"model", head_.model},
+                    {"choices", choices},
+                    {"usage", usage_json(usage, reasoning_tokens_)},
+                    {"system_fingerprint", fingerprint()}};
     live_->to().respond(200, "application/json", dumped(body));
   }
   void failed(const ApiError& error) override { answer_error(live_->to(), openai_error, error); }
@@ -125,6 +131,7 @@ class WholeChat final : public ChatSink {
   std::shared_ptr<LanguageService> service_;
   Head head_;
   std::vector<Choice> choices_;
+  int64_t reasoning_tokens_ = 0;
   bool scores_ = false;
 };
 
@@ -153,11 +160,12 @@ class StreamedChat final : public ChatSink {
     scores_[size_t(choice)].push_back(logprob_json([&](int32_t token) { return service_->token_bytes(token); }, row));
     with_scores_ = true;
   }
+  void reasoning_tokens(int64_t, int64_t count) override { reasoning_tokens_ += count; }
   void end(int64_t choice, ChatFinish reason, const std::optional<std::string>&) override { send(choice, Json::object(), name_of(reason)); }
   void done(const engine::Usage& usage) override {
     if (usage_) {
       Json last = chunk(Json::array());
-      last["usage"] = usage_json(usage);
+      last["usage"] = usage_json(usage, reasoning_tokens_);
       stream_.data(last);
     }
     stream_.raw("data: [DONE]\n\n");
@@ -195,6 +203,7 @@ class StreamedChat final : public ChatSink {
   Head head_;
   std::vector<bool> begun_;
   std::vector<Json> scores_;  // of tokens whose text has not been sent
+  int64_t reasoning_tokens_ = 0;
   bool with_scores_ = false, usage_;
 };
 

@@ -20,13 +20,15 @@ std::string new_id(const char* prefix) {
 
 int64_t unix_seconds() { return int64_t(std::time(nullptr)); }
 
-Json usage_json(const engine::Usage& u) {
+Json usage_json(const engine::Usage& u, int64_t reasoning) {
   return {{"prompt_tokens", u.prompt},
           {"completion_tokens", u.completion},
           {"total_tokens", u.prompt + u.completion},
           {"prompt_tokens_details", {{"cached_tokens", u.cached}}},
           {"completion_tokens_details",
-           {{"reasoning_tokens", 0}, {"accepted_prediction_tokens", u.accepted}, {"rejected_prediction_tokens", u.drafted - u.accepted}}}};
+           {{"reasoning_tokens", reasoning},
+            {"accepted_prediction_tokens", u.accepted},
+            {"rejected_prediction_tokens", u.drafted - u.accepted}}}};
 }
 
 std::string fingerprint() { return fmt::format("hearth-{}", version()); }

@@ -103,7 +103,7 @@ class EventStream {
 
 std::string new_id(const char* prefix);  // "chatcmpl-" and 24 letters and digits
 int64_t unix_seconds();
-Json usage_json(const engine::Usage& usage);  // OpenAI's
-std::string fingerprint();                    // of this build
+Json usage_json(const engine::Usage& usage, int64_t reasoning = 0);  // OpenAI's; reasoning: tokens of it
+std::string fingerprint();                                           // of this build
 
 }  // namespace hearth::server
