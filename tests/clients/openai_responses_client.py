@@ -107,7 +107,7 @@ def test_tools():
     assert done.output[0].type == "message", done
     pieces, whole = "", None
     for event in client.responses.create(model=MODEL, input=asked, tools=[WEATHER], tool_choice={"type": "function", "name": "weather"},
-                                         max_output_tokens=200, stream=True):
+                                         parallel_tool_calls=False, max_output_tokens=200, stream=True):
         EVENT.validate_python(event.to_dict(mode="json"))
         if event.type == "response.function_call_arguments.delta":
             pieces += event.delta
