@@ -145,8 +145,12 @@ TEST_F(HelpTest, examples_are_valid_command_lines) {
         if (word.size() > 1 && word[0] == '-' && !handed_on) { EXPECT_TRUE(flags.has(word)) << example; }
     });
     if (example.find(" > ") != example.npos || example.find(" | ") != example.npos) continue;
-    if (command == "serve") continue;  // it would run until it is told to end
     words.erase(words.begin());
+    if (command == "serve" || command == "bench") {  // they would run for minutes
+      words.push_back("--no-such-flag");
+      EXPECT_NE(run(words).err.find("--no-such-flag: unknown flag"), std::string::npos) << example;
+      continue;
+    }
     const std::string err = run(words, [] { ::setenv("HOME", "/nowhere", 1); }).err;  // files are missing, and nothing else is wrong
     EXPECT_EQ(err.find("unknown flag"), err.npos) << example << ": " << err;
     EXPECT_EQ(err.find("unexpected argument"), err.npos) << example << ": " << err;

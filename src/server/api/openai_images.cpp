@@ -49,7 +49,7 @@ class Answer : public ImageSink, public std::enable_shared_from_this<Answer> {
     const double parts = double(setup_.partial_images + 1);
     if (p.batch_share >= 1 || p.batch_share * parts < double(passed_ + 1)) return;
     passed_ = int64_t(p.batch_share * parts);
-    if (to_.queued_bytes() > 0) return;  // the client still reads the one before
+    if (to_.queued_bytes() > unread_limit) return;
     for (size_t k = 0; k < images.size(); ++k) {
       Json event = event_of("partial_image", images[k], encoded(images[k], setup_.form));
       event["partial_image_index"] = sent_;
@@ -126,6 +126,8 @@ class Answer : public ImageSink, public std::enable_shared_from_this<Answer> {
     begun_ = true;
     if (to_.write(std::move(text)) != http::Sent::queued) cancel();
   }
+
+  static constexpr size_t unread_limit = size_t(4) << 20;  // bytes; a client that is behind by more misses partial images
 
   const http::Responder to_;
   Setup setup_;
