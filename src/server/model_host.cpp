@@ -214,6 +214,14 @@ void ModelHost::unload(const std::string& id) {
   model.language.reset(), model.image.reset();
 }
 
+std::vector<std::shared_ptr<ImageService>> ModelHost::loaded_images() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<std::shared_ptr<ImageService>> all;
+  for (const Impl::Model& m : impl_->models)
+    if (m.image) all.push_back(m.image);
+  return all;
+}
+
 std::vector<std::shared_ptr<LanguageService>> ModelHost::loaded_language() const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<std::shared_ptr<LanguageService>> all;

@@ -45,6 +45,7 @@ class ModelHost {
   void load(const std::string& id);
   void unload(const std::string& id);  // ApiError 409 while it is answering
   std::vector<std::shared_ptr<LanguageService>> loaded_language() const;
+  std::vector<std::shared_ptr<ImageService>> loaded_images() const;
 
  private:
   struct Impl;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "server/image/image_service.h"
+
 namespace hearth::server {
 namespace {
 
@@ -56,6 +58,21 @@ constexpr Row rows[] = {
      [](const auto& m) { return double(m.preemptions); }},
 };
 
+struct ImageRow {
+  const char *name, *type, *help;
+  double (*value)(const ImageService::Metrics&);
+};
+constexpr ImageRow image_rows[] = {
+    {"hearth_image_jobs_waiting", "gauge", "Requests for images that wait.", [](const auto& m) { return double(m.waiting); }},
+    {"hearth_image_jobs_running", "gauge", "Requests for images that are computed.", [](const auto& m) { return double(m.running); }},
+    {"hearth_image_jobs_finished", "counter", "Requests for images that were answered.", [](const auto& m) { return double(m.finished); }},
+    {"hearth_image_jobs_aborted", "counter", "Requests for images whose clients left.", [](const auto& m) { return double(m.canceled); }},
+    {"hearth_image_jobs_failed", "counter", "Requests for images that failed.", [](const auto& m) { return double(m.failed); }},
+    {"hearth_images_total", "counter", "Images made.", [](const auto& m) { return double(m.images); }},
+    {"hearth_image_steps_total", "counter", "Denoising steps.", [](const auto& m) { return double(m.steps); }},
+    {"hearth_image_seconds_total", "counter", "Seconds spent on requests for images.", [](const auto& m) { return m.seconds; }},
+};
+
 struct HistogramRow {
   const char *name, *help;
   engine::Histogram engine::EngineMetrics::*member;
@@ -88,6 +105,12 @@ std::string metrics_text(const ServerState& server) {
   for (const HistogramRow& row : histograms) {
     t.family(row.name, "histogram", row.help);
     for (const auto& [labels, metrics] : all) t.histogram(row.name, labels, metrics.*row.member);
+  }
+  const auto images = server.models.loaded_images();
+  for (const ImageRow& row : image_rows) {
+    t.family(row.name, row.type, row.help);
+    for (const auto& service : images)
+      t.value(row.name, fmt::format("model=\"{}\"", escaped(service->id())), row.value(service->metrics()));
   }
   t.family("hearth_model_loaded", "gauge", "Whether the model is in memory.");
   for (const OfferedModel& m : server.models.list()) t.value("hearth_model_loaded", fmt::format("model=\"{}\"", escaped(m.id)), m.loaded);

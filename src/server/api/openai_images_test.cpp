@@ -310,6 +310,7 @@ TEST(OpenAiImages, AClientThatLeavesFreesTheModel) {
   live_server().leave_after("/v1/images/generations", with(body(), {{"steps", 1000}, {"size", "512x512"}, {"stream", true}}), 20);
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(generate(body()).status, 200);
+  EXPECT_GE(live_server().metric("hearth_image_jobs_aborted"), 1);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60));
 }
 
