@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "api/assets.h"
 #include "server/image/demo_images_test.h"
 #include "server/live_server_test.h"
 
@@ -103,11 +104,12 @@ TEST(A1111, HonorsSamplersSchedulesAndOverrides) {
                                                             {"eta_noise_seed_delta", 31337},
                                                             {"randn_source", "CPU"},
                                                             {"emphasis", "No norm"},
+                                                            {"always_discard_next_to_last_sigma", true},
                                                             {"outdir_samples", "/anywhere"}}}}));
   Request r = request();
   r.sampler = "dpmpp_2m", r.schedule = "karras", r.negative_prompt = "rain", r.variation = {.seed = 3, .strength = 0.25};
   r.options["clip_skip"] = int64_t(2);
-  r.eta_noise_seed_delta = 31337, r.rng = Rng::cpu, r.emphasis = Emphasis::no_norm;
+  r.discard_penultimate = true, r.eta_noise_seed_delta = 31337, r.rng = Rng::cpu, r.emphasis = Emphasis::no_norm;
   EXPECT_EQ(images_of(response).at(0).rgb, generated(r).images[0].rgb);
   EXPECT_EQ(info_of(response).at("all_subseeds"), Json::array({3}));
   EXPECT_EQ(get("options").at("CLIP_stop_at_last_layers"), 1);  // for that request only
@@ -238,6 +240,27 @@ TEST(A1111, KeepsOptions) {
   EXPECT_EQ(info_of(kept).at("clip_skip"), 2);
   EXPECT_EQ(get("options").at("CLIP_stop_at_last_layers"), 2);
   EXPECT_EQ(post("options", before).status, 200);
+}
+
+TEST(A1111, SwitchesTheModel) {
+  ServeOptions two;
+  two.models.models = {{"first", api::demo_model_folder()}, {"second", api::demo_model_folder()}};
+  const LiveServer server(two);
+  const auto ask = [&](const std::string& path, const Json& json) { return server.post("/sdapi/v1/" + path, json); };
+  const auto model_of = [&](const Json& more) { return info_of(ask("txt2img", with(body(), more))).at("sd_model_name"); };
+  EXPECT_EQ(server.get("/sdapi/v1/sd-models").json().size(), 2u);
+  EXPECT_EQ(model_of(Json::object()), "first");
+  EXPECT_EQ(server.metric("hearth_model_loaded{model=\"second\"}"), 0);
+  EXPECT_EQ(ask("options", {{"sd_model_checkpoint", "second"}}).status, 200);
+  EXPECT_EQ(server.metric("hearth_model_loaded{model=\"second\"}"), 1);
+  EXPECT_EQ(model_of(Json::object()), "second");
+  EXPECT_EQ(model_of({{"override_settings", {{"sd_model_checkpoint", "first"}}}}), "first");
+  EXPECT_EQ(server.get("/sdapi/v1/options").json().at("sd_model_checkpoint"), "second");
+  for (const char* action : {"unload", "reload"}) {
+    EXPECT_EQ(ask(std::string(action) + "-checkpoint", Json::object()).status, 200);
+    EXPECT_EQ(server.metric("hearth_model_loaded{model=\"second\"}"), action == std::string("reload") ? 1 : 0);
+    EXPECT_EQ(server.metric("hearth_model_loaded{model=\"first\"}"), 1);
+  }
 }
 
 // Starts a long run on a thread and waits until it samples.

@@ -30,6 +30,10 @@ TEST(ImageFiles, DropsTheOldestBeyondItsBytes) {
   EXPECT_FALSE(files.find(names[0]));
   for (int i = 1; i < 4; ++i) EXPECT_TRUE(files.find(names[size_t(i)])) << i;
   EXPECT_EQ(files.bytes(), 90u);
+  const std::string large = files.add({"image/png", std::string(80, 'x')}, "png");
+  for (const std::string& name : names) EXPECT_FALSE(files.find(name)) << name;
+  EXPECT_TRUE(files.find(large));
+  EXPECT_EQ(files.bytes(), 80u);
   EXPECT_THROW(files.add({"image/png", std::string(101, 'x')}, "png"), ApiError);
 }
 

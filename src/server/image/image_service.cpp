@@ -256,7 +256,6 @@ void ImageService::Impl::run_batches(ImageJob& job) {
     }
     job.pass = 0;
     if (!job.prepared) job.prepared = model.prepare(job.task.request);
-    if (job.cancel) throw Canceled();
     Generation made = job.prepared->run();
     job.prepared.reset();
     advance_seeds(job.task.request, made);
@@ -269,7 +268,6 @@ void ImageService::Impl::run_batches(ImageJob& job) {
 }
 
 void ImageService::Impl::follow(ImageJob& job, const Progress& p) {
-  if (job.cancel) throw Canceled();
   {
     const std::lock_guard lock(job.mutex);
     ImageProgress& now = job.progress;
