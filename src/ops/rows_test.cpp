@@ -76,6 +76,26 @@ BACKEND_TEST(Rows, each_row_is_independent) {
     }
 }
 
+// Each number of rows that a tile of integers can have, and of two or three tiles: equal to the reference and bit-identical to more rows.
+BACKEND_TEST(Rows, each_number_of_few_rows_equals_the_reference) {
+  constexpr int64_t most = 33;
+  Random random(79);
+  for (const DType dtype : blocks) {
+    const int64_t N = 77, K = block_of(dtype).values == 256 ? 768 : 800;
+    const auto x = random.normal(device, {most, K});
+    const auto w = in_place(random, device, {N, K}, dtype, DType::i16);
+    const Tensor right = ops::linear(x.reference, w.reference);
+    const std::vector<float> all = ops::linear(x.device, w.device).to_vector();
+    for (int64_t M = 1; M <= most; ++M) {
+      SCOPED_TRACE(fmt::format("{} M {}", name_of(dtype), M));
+      const Tensor y = ops::linear(x.device.slice(0, most - M, most), w.device);
+      EXPECT_CLOSE(y, right.slice(0, most - M, most), test::op_tolerance(DType::f32));
+      const std::vector<float> some = y.to_vector();
+      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + (most - M) * N));
+    }
+  }
+}
+
 // Products of one x computed together are bit-identical to each alone: any number of weights, sizes and dtypes, each with an epilogue.
 BACKEND_TEST(Rows, combined_products_equal_single_ones) {
   Random random(78);

@@ -66,7 +66,7 @@ void check_rows(const Kernels& kernel) {
 // Rows of each block type, one row of x alone and in a tile: correct and bit-identical.
 void check_integers(const Kernels& kernel) {
   const IntegerKernels& integers = *kernel.integers;
-  const int64_t columns = kernel.panel - 3, rows = integers.rows;
+  const int64_t columns = kernel.panel - 3, rows = integers.most_rows;
   for (int type = row_q4_0; type <= row_iq1_m; ++type) {
     const DType dtype = DType(int(DType::q4_0) + type - row_q4_0);
     const int64_t n = block_of(dtype).values == 256 ? 768 : 608, unit = integer_unit(RowType(type));
@@ -85,9 +85,10 @@ void check_integers(const Kernels& kernel) {
         step(size(kernel.panel * n / unit)), least(step.size()), sums(size(rows * kernel.panel)), widened(size(n));
     integers.quantize_row(RowType(type), x.data(), n, q.data(), d.data(), sums_of_q.data());
     integers.row_dots(RowType(type), q.data(), d.data(), sums_of_q.data(), w.data(), columns, n, alone.data(), nullptr);
-    integers.pack(x.data(), n, rows, n, unit, left.data(), left_d.data(), left_s.data());
+    integers.pack(x.data(), n, rows, rows, n, unit, left.data(), left_d.data(), left_s.data());
     integers.widen(RowType(type), w.data(), int64_t(row), columns, n, codes.data(), step.data(), least.data());
-    integers.tile(RowType(type), left.data(), left_d.data(), left_s.data(), codes.data(), step.data(), least.data(), n / unit, sums.data());
+    integers.tile(RowType(type), rows, left.data(), left_d.data(), left_s.data(), codes.data(), step.data(), least.data(), n / unit,
+                  sums.data());
     for (int64_t c = 0; c < columns; ++c) {
       decode_blocks(dtype, w.data() + size_t(c) * row, n, widened.data());
       for (int64_t r = 0; r < rows; ++r) {

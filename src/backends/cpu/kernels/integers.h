@@ -16,7 +16,8 @@ namespace hearth::cpu {
 //   float(I) · (step · d) + (float(S) · d) · least,  the latter by a fused multiply-add only for types with a least value.
 struct IntegerKernels {
   const char* name;
-  int64_t rows;  // rows of x in a tile
+  int64_t most_rows;  // rows of x in a tile: multiples of rows_step up to it
+  int64_t rows_step;
 
   // --- one row of x: lanes run along the stored rows of w --------------------------------------------------
   // x [k] → q, d and s (S · d for types with a least value, else the correction that S contributes), in the form that `row_dots` expects;
@@ -27,15 +28,16 @@ struct IntegerKernels {
                    const void* next);
 
   // --- many rows of x: lanes are rows of w ------------------------------------------------------------------------------
-  // `count` rows of x, x_stride apart, of n values, n a multiple of 32 → q [n / 2][rows][2], d and s = S · d [n / unit][rows];
-  // zeros beyond count.
-  void (*pack)(const float* x, int64_t x_stride, int64_t count, int64_t n, int64_t unit, int16_t* q, float* d, float* s);
-  // n values (whole blocks) of `count` rows of w, row_bytes apart → codes [n / 2][panel][2], step and least [n / unit][panel]; zeros
+  // A tile of `height` rows of x. Pairs of k: of four values in order, the first and the third, then the second and the fourth.
+  // `count` rows of x, x_stride apart, of n values, n a multiple of 32 → q [n / 2][height][2], d and s = S · d [n / unit][height]; zeros
   // beyond count.
+  void (*pack)(const float* x, int64_t x_stride, int64_t count, int64_t height, int64_t n, int64_t unit, int16_t* q, float* d, float* s);
+  // n values (whole blocks) of `count` rows of w, row_bytes apart → codes [n / 2][panel][2], step and least
+  // [n / unit][panel]; steps and least values of zero beyond count.
   void (*widen)(RowType type, const void* w, int64_t row_bytes, int64_t count, int64_t n, int16_t* codes, float* step, float* least);
-  // sums [rows][panel] += the products of `units` units
-  void (*tile)(RowType type, const int16_t* q, const float* d, const float* s, const int16_t* codes, const float* step, const float* least,
-               int64_t units, float* sums);
+  // sums [height][panel] += the products of `units` units
+  void (*tile)(RowType type, int64_t height, const int16_t* q, const float* d, const float* s, const int16_t* codes, const float* step,
+               const float* least, int64_t units, float* sums);
 };
 
 inline constexpr int64_t integer_stride = 512;  // most values that row_dots processes at a time

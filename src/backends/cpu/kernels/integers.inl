@@ -129,102 +129,85 @@ void integer_dots_of(const int16_t* q, const float* d, const int32_t* s, const c
 
 // --- many rows of x ----------------------------------------------------------------------------------------------------
 
-// 32 words of each of `count` ≤ W rows, `stride` apart → pairs of words [16][pair_stride lanes], of which the first `lanes` are written.
-HEARTH_INLINE void turn_pairs(const int16_t* from, int64_t stride, int64_t count, int16_t* to, int64_t pair_stride, int64_t lanes) {
+// 32 words of each of `count` ≤ W rows, 32 apart → pairs of words [16][height lanes], in the order of pairs of codes (integer_columns.inl).
+HEARTH_INLINE void turn_pairs(const int16_t* from, int64_t count, int64_t height, int16_t* to) {
   unroll<word_pieces>([&](auto piece) {
     V r[W];
-    unroll<W>([&](auto i) { r[i] = i < count ? as_floats(load_i(from + i * stride + piece * 2 * W)) : zero(); });
+    unroll<W>([&](auto i) { r[i] = i < count ? as_floats(middle_words_swapped(load_i(from + i * 32 + piece * 2 * W))) : zero(); });
     turn(r);
-    unroll<W>([&](auto j) { store_upto(reinterpret_cast<float*>(to + (piece * W + j) * pair_stride * 2), lanes, r[j]); });
+    unroll<W>([&](auto j) { store_upto(reinterpret_cast<float*>(to + (piece * W + j) * height * 2), height, r[j]); });
   });
 }
 
-void integer_pack(const float* x, int64_t x_stride, int64_t count, int64_t n, int64_t unit, int16_t* q, float* d, float* s) {
-  constexpr int64_t R = integer_height;
-  for (int64_t k = 0; k < n; k += 32, q += 32 * R) {
-    alignas(64) int16_t natural[R * 32];
-    for (int64_t r = 0; r < R; ++r) {
+void integer_pack(const float* x, int64_t x_stride, int64_t count, int64_t height, int64_t n, int64_t unit, int16_t* q, float* d,
+                  float* s) {
+  for (int64_t k = 0; k < n; k += 32, q += 32 * height) {
+    alignas(64) int16_t natural[integer_height * 32];
+    for (int64_t r = 0; r < height; ++r) {
       int32_t halves[2] = {0, 0};
       const float scale = r < count ? quantize_block(x + r * x_stride + k, natural + r * 32, halves) : 0;
       for (int64_t u = k / unit; u < (k + 32) / unit; ++u) {
-        d[u * R + r] = scale;
-        s[u * R + r] = float(unit == 32 ? halves[0] + halves[1] : halves[u % 2]) * scale;
+        d[u * height + r] = scale;
+        s[u * height + r] = float(unit == 32 ? halves[0] + halves[1] : halves[u % 2]) * scale;
       }
     }
-    turn_pairs(natural, 32, count, q, R, R);
+    turn_pairs(natural, count, height, q);
   }
 }
 
-template <class F>
-void integer_widen_of(const char* w, int64_t row_bytes, int64_t count, int64_t n, int16_t* codes, float* step, float* least) {
-  constexpr int64_t in_block = Step<F>::units_of_block;
-  constexpr int parts = int(F::values) / 32;
-  for (int64_t half = 0; half < 2; ++half) {
-    const int64_t own = count - half * W < 0 ? 0 : count - half * W < W ? count - half * W : W;
-    for (int64_t block = 0; block < n / F::values; ++block) {
-      const char* const p = w + half * W * row_bytes + block * F::bytes;
-      unroll<parts>([&](auto part) {
-        alignas(64) int16_t natural[W * 32];
-        for (int64_t r = 0; r < own; ++r) {
-          const __m256i bytes = F::template codes_of<part>(p + r * row_bytes);
-          unroll<word_pieces>(
-              [&](auto piece) { store(reinterpret_cast<float*>(natural + r * 32 + piece * 2 * W), as_floats(words<piece>(bytes))); });
-        }
-        turn_pairs(natural, 32, own, codes + ((block * parts + part) * 16 * panel_width + half * W) * 2, panel_width, W);
-      });
-      for (int64_t r = 0; r < W; ++r) {
-        float* const to = step + block * in_block * panel_width + half * W + r;
-        float* const low = least + block * in_block * panel_width + half * W + r;
-        const char* const row = p + r * row_bytes;
-        if (r >= own) {
-          for (int64_t u = 0; u < in_block; ++u) to[u * panel_width] = low[u * panel_width] = 0;
-        } else if constexpr (in_block > 1) {
-          const typename F::Scales scales(row);
-          for (int64_t u = 0; u < in_block; ++u) {
-            to[u * panel_width] = scales.step[u];
-            if constexpr (F::least) low[u * panel_width] = scales.lowest[u];
-          }
-        } else {
-          if constexpr (F::bytes == 17) *to = half_power(row);
-          else *to = half_at(row + F::step_at);
-          if constexpr (F::least) *low = half_at(row + F::least_at);
-        }
-      }
-    }
-  }
-}
-
-template <int unit, bool has_least>
+// `rows` rows of x, of which each step of k takes two values from all; units of a product are added in order.
+template <int rows, int unit, bool has_least>
 void integer_tile_of(const int16_t* q, const float* d, const float* s, const int16_t* codes, const float* step, const float* least,
                      int64_t units, float* sums) {
-  constexpr int R = integer_height;
-  for (; units > 0; --units, d += R, s += R, step += panel_width, least += panel_width) {
+  // With few rows the pairs of k alternate between two sets of accumulators: one set alone waits for the results.
+  constexpr int sets = rows <= 4 ? 2 : 1, each = 2 * rows;
+  for (; units > 0; --units, d += rows, s += rows, step += panel_width, least += panel_width) {
     // The barriers keep the accumulators instead of `sums` in registers: there are too few for both.
     asm("" : "+r"(sums));
-    I acc[2 * R];
-    unroll<2 * R>([&](auto i) HEARTH_LAMBDA { acc[i] = zero_i(); });
-    for (int j = 0; j < unit / 2; ++j, q += 2 * R, codes += 2 * panel_width) {
-      const I left = load_i(codes), right = load_i(codes + 2 * W);
-      unroll<R>([&](auto r) HEARTH_LAMBDA {
-        const I pair = set_pair(q + 2 * r);
-        acc[2 * r] = dot(acc[2 * r], left, pair);
-        acc[2 * r + 1] = dot(acc[2 * r + 1], right, pair);
+    I acc[sets * each];
+    unroll<sets * each>([&](auto i) HEARTH_LAMBDA { acc[i] = zero_i(); });
+    for (int j = 0; j < unit / 2; j += sets) {
+      unroll<sets>([&](auto set) HEARTH_LAMBDA {
+        const I left = load_i(codes), right = load_i(codes + 2 * W);
+        unroll<rows>([&](auto r) HEARTH_LAMBDA {
+          const I pair = set_pair(q + 2 * r);
+          acc[set * each + 2 * r] = dot(acc[set * each + 2 * r], left, pair);
+          acc[set * each + 2 * r + 1] = dot(acc[set * each + 2 * r + 1], right, pair);
+        });
+        q += 2 * rows, codes += 2 * panel_width;
       });
-      unroll<2 * R>([&](auto i) HEARTH_LAMBDA {
+      unroll<sets * each>([&](auto i) HEARTH_LAMBDA {
         I& sum = acc[i];
         asm volatile("" : "+v"(sum));
       });
     }
     unroll<2>([&](auto c) HEARTH_LAMBDA {
       const V own = load(step + c * W), lowest = has_least ? load(least + c * W) : zero();
-      unroll<R>([&](auto r) HEARTH_LAMBDA {
-        V product = to_float(acc[2 * r + c]) * (own * set(d[r]));
+      unroll<rows>([&](auto r) HEARTH_LAMBDA {
+        const I sum = sets == 2 ? add(acc[2 * r + c], acc[(sets - 1) * each + 2 * r + c]) : acc[2 * r + c];
+        V product = to_float(sum) * (own * set(d[r]));
         if constexpr (has_least) product = fma(set(s[r]), lowest, product);
         float* const to = sums + r * panel_width + c * W;
         store(to, load(to) + product);
       });
     });
   }
+}
+
+using IntegerTile = void (*)(const int16_t*, const float*, const float*, const int16_t*, const float*, const float*, int64_t, float*);
+struct IntegerTileTable {
+  IntegerTile of[integer_height / integer_height_step] = {};
+};
+template <int unit, bool has_least, int rows = integer_height> constexpr void fill(IntegerTileTable& table) {
+  if constexpr (rows > 0) {
+    table.of[rows / integer_height_step - 1] = integer_tile_of<rows, unit, has_least>;
+    fill<unit, has_least, rows - integer_height_step>(table);
+  }
+}
+template <int unit, bool has_least> constexpr IntegerTileTable make_integer_tiles() {
+  IntegerTileTable table;
+  fill<unit, has_least>(table);
+  return table;
 }
 
 // --- by type -----------------------------------------------------------------------------------------------------------
@@ -248,16 +231,19 @@ void integer_widen(RowType type, const void* w, int64_t row_bytes, int64_t count
   with_blocks(
       type, [&](auto format) { integer_widen_of<decltype(format)>(static_cast<const char*>(w), row_bytes, count, n, codes, step, least); });
 }
-void integer_tile(RowType type, const int16_t* q, const float* d, const float* s, const int16_t* codes, const float* step,
+void integer_tile(RowType type, int64_t height, const int16_t* q, const float* d, const float* s, const int16_t* codes, const float* step,
                   const float* least, int64_t units, float* sums) {
   with_blocks(type, [&](auto format) {
-    integer_tile_of<decltype(format)::unit, decltype(format)::least>(q, d, s, codes, step, least, units, sums);
+    using F = decltype(format);
+    static constexpr IntegerTileTable tiles = make_integer_tiles<F::unit, F::least>();
+    tiles.of[height / integer_height_step - 1](q, d, s, codes, step, least, units, sums);
   });
 }
 
 constexpr IntegerKernels integers_named(const char* name) {
   return {.name = name,
-          .rows = integer_height,
+          .most_rows = integer_height,
+          .rows_step = integer_height_step,
           .quantize_row = quantize_row,
           .row_dots = integer_row_dots,
           .pack = integer_pack,

@@ -12,6 +12,8 @@
 
 #include "backends/cpu/kernels/integer_units.inl"
 
+#include "backends/cpu/kernels/integer_columns.inl"
+
 #include "backends/cpu/kernels/integers.inl"
 
 namespace hearth::cpu {

@@ -112,30 +112,33 @@ TEST_P(IntegersTest, rows_of_dots_at_every_edge) {
   }
 }
 
-// A tile of many rows of x is bit-identical to each row alone, whatever part of it is filled.
+// Tiles of every height are bit-identical to each row of x alone, whatever part of them is filled.
 TEST_P(IntegersTest, tiles_equal_rows) {
-  const int64_t panel = set.panel, height = kernels->rows, k = 768;
+  const int64_t panel = set.panel, k = 512, most = kernels->most_rows;
+  const auto size = [](int64_t n) { return size_t(n); };
   for (int i = row_q4_0; i <= row_mxfp4; ++i) {
     const auto type = RowType(i);
     const DType dtype = DType(int(DType::q4_0) + i - row_q4_0);
     const int64_t unit = integer_unit(type);
     for (const int64_t columns : {panel, panel / 2 + 1, int64_t(1)}) {
-      const int64_t rows = columns == panel ? height : 2;
       const Rows w(dtype, columns, k);
-      const std::vector<float> x = numbers(rows * k);
-      const auto size = [](int64_t n) { return size_t(n); };
-      std::vector<int16_t> q(size(height * k)), codes(size(panel * k));
-      std::vector<float> d(size(height * k / unit)), s(d.size()), step(size(panel * k / unit)), least(step.size()),
-          sums(size(height * panel));
-      kernels->pack(x.data(), k, rows, k, unit, q.data(), d.data(), s.data());
+      const std::vector<float> x = numbers(most * k);
+      std::vector<std::vector<float>> alone;
+      for (int64_t r = 0; r < most; ++r)
+        alone.push_back(products(*kernels, type, {x.begin() + r * k, x.begin() + (r + 1) * k}, w, columns));
+      std::vector<int16_t> codes(size(panel * k));
+      std::vector<float> step(size(panel * k / unit)), least(step.size());
       kernels->widen(type, w.row(0), int64_t(w.bytes), columns, k, codes.data(), step.data(), least.data());
-      kernels->tile(type, q.data(), d.data(), s.data(), codes.data(), step.data(), least.data(), k / unit, sums.data());
-      for (int64_t r = 0; r < height; ++r) {
-        const bool filled = r < rows;
-        const std::vector<float> alone =
-            filled ? products(*kernels, type, {x.begin() + r * k, x.begin() + (r + 1) * k}, w, columns) : std::vector<float>();
-        for (int64_t c = 0; c < panel; ++c)
-          ASSERT_EQ(sums[size_t(r * panel + c)], filled && c < columns ? alone[size_t(c)] : 0) << name_of(dtype) << " " << r << " " << c;
+      for (int64_t height = kernels->rows_step; height <= most; height += kernels->rows_step) {
+        const int64_t rows = columns == panel ? height : height - height / 2;
+        std::vector<int16_t> q(size(height * k));
+        std::vector<float> d(size(height * k / unit)), s(d.size()), sums(size(height * panel));
+        kernels->pack(x.data(), k, rows, height, k, unit, q.data(), d.data(), s.data());
+        kernels->tile(type, height, q.data(), d.data(), s.data(), codes.data(), step.data(), least.data(), k / unit, sums.data());
+        for (int64_t r = 0; r < height; ++r)
+          for (int64_t c = 0; c < panel; ++c)
+            ASSERT_EQ(sums[size_t(r * panel + c)], r < rows && c < columns ? alone[size_t(r)][size_t(c)] : 0)
+                << name_of(dtype) << ", height " << height << ": " << r << " " << c;
       }
     }
   }

@@ -174,6 +174,16 @@ template <int n> HEARTH_INLINE I shift_words(I a) {  // n bits to the right, or 
   if constexpr (n == 0) return a;
   else return n > 0 ? _mm256_srli_epi16(a, n > 0 ? n : 0) : _mm256_slli_epi16(a, n < 0 ? -n : 0);
 }
+template <int n> HEARTH_INLINE I signed_shift_words(I a) { return _mm256_srai_epi16(a, n); }
+template <int n> HEARTH_INLINE I shift_dwords(I a) {  // n bits to the right, or −n to the left
+  if constexpr (n == 0) return a;
+  else return n > 0 ? _mm256_srli_epi32(a, n > 0 ? n : 0) : _mm256_slli_epi32(a, n < 0 ? -n : 0);
+}
+template <int n> HEARTH_INLINE I signed_shift_dwords(I a) { return _mm256_srai_epi32(a, n); }
+HEARTH_INLINE I set_dwords(int x) { return _mm256_set1_epi32(x); }
+HEARTH_INLINE I sub_words(I a, I b) { return _mm256_sub_epi16(a, b); }
+HEARTH_INLINE I sub_bytes(I a, I b) { return _mm256_sub_epi8(a, b); }
+HEARTH_INLINE I middle_words_swapped(I a) { return _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(a, 0xd8), 0xd8); }  // of each four
 HEARTH_INLINE I masked_or(I a, I mask, I b) { return (a & mask) | b; }
 HEARTH_INLINE I set_pair(const int16_t* p) {
   int pair;
@@ -211,6 +221,10 @@ struct SignedBytes {                      // 32 bytes at p, or two registers of 
 };
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm256_cvtepi32_ps(a); }
+HEARTH_INLINE V halves_to_float(I a) {  // f16 in the lower words
+  const I low = a & _mm256_set1_epi32(0xffff);
+  return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08)));
+}
 HEARTH_INLINE I to_whole(V a) { return _mm256_cvtps_epi32(a); }  // to nearest even
 HEARTH_INLINE V as_floats(I a) { return _mm256_castsi256_ps(a); }
 HEARTH_INLINE I as_integers(V a) { return _mm256_castps_si256(a); }
@@ -249,6 +263,15 @@ HEARTH_INLINE I units_of_sixes(I a) { return units_of_twos(a); }
 HEARTH_INLINE I quarters_at(const char* a, const char* b) {
   const auto at = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   return _mm256_set_m128i(at(b), at(a));
+}
+// The first 16 bytes at each of W addresses, `stride` apart: lane i of r[j] is dword j at address i.
+HEARTH_INLINE void turn_quarters(const char* p, int64_t stride, I* r) {
+  const auto two = [&](int i) { return quarters_at(p + i * stride, p + (4 + i) * stride); };
+  const I a = two(0), b = two(1), c = two(2), d = two(3);
+  const I low_ab = _mm256_unpacklo_epi32(a, b), high_ab = _mm256_unpackhi_epi32(a, b);
+  const I low_cd = _mm256_unpacklo_epi32(c, d), high_cd = _mm256_unpackhi_epi32(c, d);
+  r[0] = _mm256_unpacklo_epi64(low_ab, low_cd), r[1] = _mm256_unpackhi_epi64(low_ab, low_cd);
+  r[2] = _mm256_unpacklo_epi64(high_ab, high_cd), r[3] = _mm256_unpackhi_epi64(high_ab, high_cd);
 }
 HEARTH_INLINE I both_quarters(const char* a, const char*) {  // the first 16 bytes, twice
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
@@ -293,7 +316,8 @@ HEARTH_INLINE V powers_of_blocks(const char* p) {
   return as_floats(_mm256_blendv_epi8(usual, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), e)));
 }
 constexpr bool soon_into_l1 = false;  // prefetch what row_dots reads next; NOLINT(misc-definitions-in-headers)
-constexpr int integer_height = 5;     // 10 accumulators, 2 of codes, 1 of x, 1 of products; NOLINT(misc-definitions-in-headers)
+// Rows of a tile of integers: 10 accumulators, 2 of codes, 1 of x, 1 of products at most.
+constexpr int integer_height = 5, integer_height_step = 1;  // NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 3, dot_width = 4;  // 12 accumulators, 3 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 6;                // 12 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)

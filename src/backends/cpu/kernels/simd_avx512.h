@@ -162,7 +162,17 @@ template <int n> HEARTH_INLINE I shift_words(I a) {  // n bits to the right, or 
   if constexpr (n == 0) return a;
   else return n > 0 ? _mm512_srli_epi16(a, n > 0 ? n : 0) : _mm512_slli_epi16(a, n < 0 ? -n : 0);
 }
-HEARTH_INLINE I masked_or(I a, I mask, I b) { return _mm512_ternarylogic_epi32(a, mask, b, 0xea); }  // (a & mask) | b
+template <int n> HEARTH_INLINE I signed_shift_words(I a) { return _mm512_srai_epi16(a, n); }
+template <int n> HEARTH_INLINE I shift_dwords(I a) {  // n bits to the right, or −n to the left
+  if constexpr (n == 0) return a;
+  else return n > 0 ? _mm512_srli_epi32(a, n > 0 ? n : 0) : _mm512_slli_epi32(a, n < 0 ? -n : 0);
+}
+template <int n> HEARTH_INLINE I signed_shift_dwords(I a) { return _mm512_srai_epi32(a, n); }
+HEARTH_INLINE I set_dwords(int x) { return _mm512_set1_epi32(x); }
+HEARTH_INLINE I sub_words(I a, I b) { return _mm512_sub_epi16(a, b); }
+HEARTH_INLINE I sub_bytes(I a, I b) { return _mm512_sub_epi8(a, b); }
+HEARTH_INLINE I middle_words_swapped(I a) { return _mm512_shufflehi_epi16(_mm512_shufflelo_epi16(a, 0xd8), 0xd8); }  // of each four
+HEARTH_INLINE I masked_or(I a, I mask, I b) { return _mm512_ternarylogic_epi32(a, mask, b, 0xea); }                  // (a & mask) | b
 HEARTH_INLINE I set_pair(const int16_t* p) {
   int pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -192,7 +202,8 @@ struct SignedBytes {  // or two registers of words: the even and the odd ones
 };
 HEARTH_INLINE I table_bytes(__m128i table, I places) { return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), places); }
 HEARTH_INLINE V to_float(I a) { return _mm512_cvtepi32_ps(a); }
-HEARTH_INLINE I to_whole(V a) { return _mm512_cvtps_epi32(a); }  // to nearest even
+HEARTH_INLINE V halves_to_float(I a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }  // f16 in the lower words
+HEARTH_INLINE I to_whole(V a) { return _mm512_cvtps_epi32(a); }                             // to nearest even
 HEARTH_INLINE V as_floats(I a) { return _mm512_castsi512_ps(a); }
 HEARTH_INLINE I as_integers(V a) { return _mm512_castps_si512(a); }
 HEARTH_INLINE int sum_lanes(I a) { return _mm512_reduce_add_epi32(a); }
@@ -229,6 +240,18 @@ HEARTH_INLINE I quarters_at(const char* a, const char* b, const char* c, const c
 HEARTH_INLINE I halves_at(const char* a, const char* b) {  // the first 32 bytes at each of two addresses
   const auto at = [](const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
   return _mm512_inserti64x4(_mm512_castsi256_si512(at(a)), at(b), 1);
+}
+// The first 16 bytes at each of W addresses, `stride` apart: lane i of r[j] is dword j at address i.
+HEARTH_INLINE void turn_quarters(const char* p, int64_t stride, I* r) {
+  const auto four = [&](int i) {
+    const char* const at = p + i * stride;
+    return quarters_at(at, at + 4 * stride, at + 8 * stride, at + 12 * stride);
+  };
+  const I a = four(0), b = four(1), c = four(2), d = four(3);
+  const I low_ab = _mm512_unpacklo_epi32(a, b), high_ab = _mm512_unpackhi_epi32(a, b);
+  const I low_cd = _mm512_unpacklo_epi32(c, d), high_cd = _mm512_unpackhi_epi32(c, d);
+  r[0] = _mm512_unpacklo_epi64(low_ab, low_cd), r[1] = _mm512_unpackhi_epi64(low_ab, low_cd);
+  r[2] = _mm512_unpacklo_epi64(high_ab, high_cd), r[3] = _mm512_unpackhi_epi64(high_ab, high_cd);
 }
 // 16 bytes at each of two addresses, twice each
 HEARTH_INLINE I both_quarters(const char* a, const char* b) {
@@ -293,7 +316,8 @@ HEARTH_INLINE V powers_of_blocks(const char* p) {
   return as_floats(_mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), usual, small));
 }
 constexpr bool soon_into_l1 = true;  // prefetch what row_dots reads next; NOLINT(misc-definitions-in-headers)
-constexpr int integer_height = 12;   // 24 accumulators, 2 of codes, 1 of x; NOLINT(misc-definitions-in-headers)
+// Rows of a tile of integers: 24 accumulators, 2 of codes, 1 of x at most.
+constexpr int integer_height = 12, integer_height_step = 2;  // NOLINT(misc-definitions-in-headers)
 
 constexpr int dot_height = 4, dot_width = 6;  // 24 accumulators, 4 of x, 1 of w; NOLINT(misc-definitions-in-headers)
 constexpr int tile_height = 14;               // 28 accumulators, 2 of b, 1 of a; NOLINT(misc-definitions-in-headers)

@@ -9,17 +9,19 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t chunk = 512;      // of k: a panel of codes stays in L1
+constexpr int64_t chunk = 256;      // of k: a panel of codes and a tile of x stay in L1
 constexpr int64_t most_rows = 256;  // rows of x per piece of work: one chunk of them is in L2
 constexpr int64_t most_panels = 4;  // per piece of work
 
 // x as integers, in tiles of rows: q [chunk][tile][k / 2][tile rows][2], d and s [chunk][tile][k / unit][tile rows]
 struct IntegerTiles {
-  IntegerTiles(int64_t m, int64_t k, int64_t rows, int64_t unit_values) : K(k), height(rows), unit(unit_values), tiles(parts(m, height)) {}
+  // As few tiles as possible, of the same height.
+  IntegerTiles(int64_t m, int64_t k, const IntegerKernels& kernel)
+      : K(k), height(parts(parts(m, parts(m, kernel.most_rows)), kernel.rows_step) * kernel.rows_step), tiles(parts(m, height)) {}
   int64_t size() const { return tiles * height * K; }
   int64_t at(int64_t tile, int64_t k0) const { return (tiles * k0 + tile * std::min(chunk, K - k0)) * height; }
 
-  int64_t K, height, unit, tiles;
+  int64_t K, height, tiles;
 };
 
 }  // namespace
@@ -35,14 +37,14 @@ void CpuBackend::linear_integers(const Tensor& x, const Weight& weight, const Te
     at = reinterpret_cast<T*>(keep.get());
   };
   std::shared_ptr<std::byte> q_room, d_room, s_room;
-  const IntegerTiles left(M, K, kernel.rows, unit);
+  const IntegerTiles left(M, K, kernel);
   const int64_t height = left.height;
   int16_t* q;
   float *d, *s;
   room(q_room, left.size(), q), room(d_room, left.size() / unit, d), room(s_room, left.size() / unit, s);
   pool_.run(left.tiles * parts(K, chunk), [&](int64_t i) {
     const int64_t t = i % left.tiles, k0 = i / left.tiles * chunk, at = left.at(t, k0);
-    kernel.pack(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), std::min(chunk, K - k0), unit, q + at,
+    kernel.pack(x.data<float>() + t * height * K + k0, K, std::min(height, M - t * height), height, std::min(chunk, K - k0), unit, q + at,
                 d + at / unit, s + at / unit);
   });
 
@@ -60,18 +62,21 @@ void CpuBackend::linear_integers(const Tensor& x, const Weight& weight, const Te
     std::fill_n(sums, panels * tiles * height * panel, 0.0f);
 
     for (int64_t k0 = 0; k0 < K; k0 += chunk) {
-      const int64_t count = std::min(chunk, K - k0), count_bytes = int64_t(bytes_of(w.rows.dtype(), count));
-      const std::byte* const column = w.rows.raw() + bytes_of(w.rows.dtype(), k0);
+      const int64_t count = std::min(chunk, K - k0), chunk_bytes = int64_t(bytes_of(w.rows.dtype(), chunk));
+      const std::byte* const column = w.rows.raw() + k0 / chunk * chunk_bytes;
       for (int64_t j = 0; j < panels; ++j) {
         const int64_t first = n0 + j * panel;
         kernel.widen(w.type, column + first * row_bytes, row_bytes, std::min(panel, n1 - first), count, codes, step, least);
-        const int64_t next = first + panel, ahead = std::min(panel, N - next), share = parts(parts(count_bytes, 64), tiles) * 64;
+        // Prefetches what is widened next: this chunk of the next panel, or the next chunk of the first panel.
+        const bool same = j + 1 < panels;
+        const int64_t next = same ? first + panel : n0, next_k = same ? k0 : k0 + chunk, ahead = std::min(panel, N - next);
+        const int64_t next_bytes = std::min(chunk_bytes, row_bytes - next_k / chunk * chunk_bytes);
+        const std::byte* const later = w.rows.raw() + next * row_bytes + next_k / chunk * chunk_bytes;
         for (int64_t t = 0; t < tiles; ++t) {
-          for (int64_t c = 0; c < ahead; ++c)
-            for (int64_t byte = t * share; byte < std::min(count_bytes, (t + 1) * share); byte += 64)
-              __builtin_prefetch(column + (next + c) * row_bytes + byte);
+          for (int64_t c = ahead * t / tiles; c < ahead * (t + 1) / tiles; ++c)
+            for (int64_t line = 0; line < next_bytes; line += 64) __builtin_prefetch(later + c * row_bytes + line, 0, 2);
           const int64_t at = left.at(tile0 + t, k0);
-          kernel.tile(w.type, q + at, d + at / unit, s + at / unit, codes, step, least, count / unit,
+          kernel.tile(w.type, height, q + at, d + at / unit, s + at / unit, codes, step, least, count / unit,
                       sums + (j * tiles + t) * height * panel);
         }
       }
