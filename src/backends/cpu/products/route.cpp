@@ -6,7 +6,7 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr int64_t most_few = 1;             // rows of x that are multiplied with the stored integers one by one
+constexpr int64_t most_few = 2;             // rows of x that are multiplied with the stored integers one by one
 constexpr int64_t fewest_turned_rows = 48;  // rows of x from which transposing w pays
 
 Layout layout_of(const Weight& w) { return static_cast<const CpuWeight&>(*w.prepared).layout; }

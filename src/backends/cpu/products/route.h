@@ -34,8 +34,8 @@ Layout layout_of(const Shape& w, WeightKind kind, const WeightForm& form, bool p
 //                 bf16                       1              one_rounded_row
 //                                            2 … 15         rounded_rows
 //                                            16 and more    paired_rows
-//                 i16                        1              few_integers
-//                                            2 and more     integers
+//                 i16                        1 and 2        few_integers
+//                                            3 and more     integers
 //
 // Weights of panels may have bf16 factors in their form and f32 here: those of convolutions with Winograd (layout_of).
 enum class Route {

@@ -49,10 +49,10 @@ TEST(Route, of_a_linear_layer) {
       {Layout::rows, DType::bf16, DType::bf16, 2, 15, Route::rounded_rows},
       {Layout::rows, DType::bf16, DType::bf16, 16, any, Route::paired_rows},
 
-      {Layout::rows, DType::q8_0, DType::i16, 1, 1, Route::few_integers},
-      {Layout::rows, DType::q8_0, DType::i16, 2, any, Route::integers},
-      {Layout::rows, DType::q8_0, DType::bf16, 1, 1, Route::few_integers},
-      {Layout::rows, DType::q8_0, DType::bf16, 2, 15, Route::integers},
+      {Layout::rows, DType::q8_0, DType::i16, 1, 2, Route::few_integers},
+      {Layout::rows, DType::q8_0, DType::i16, 3, any, Route::integers},
+      {Layout::rows, DType::q8_0, DType::bf16, 1, 2, Route::few_integers},
+      {Layout::rows, DType::q8_0, DType::bf16, 3, 15, Route::integers},
       {Layout::rows, DType::q8_0, DType::bf16, 16, any, Route::paired_rows},
   };
   for (const auto& t : table) {
