@@ -178,6 +178,7 @@ BACKEND_TEST(Blocks, memory_is_that_of_the_dry_twin) {
       for (int i = 0; i < 3; ++i) loaded.network(x);
       on.finish();
     }
+    on.finish();  // the next block may still have been on its way
     on.release_cached();
     EXPECT_EQ(on.ledger().use().now, before);
     EXPECT_EQ(on.ledger().use().mapped, 0);
