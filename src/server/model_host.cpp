@@ -51,7 +51,8 @@ struct ModelHost::Impl {
     std::shared_ptr<LanguageService> language;
     std::shared_ptr<ImageService> image;
     int64_t used = 0;
-    bool loading = false;
+    bool loading = false;   // by a thread, which first waits for room
+    bool has_room = false;  // while it is loaded: its memory is set aside
 
     bool loaded() const { return language || image; }
     // Besides this table nobody has it, and it answers nothing.
@@ -78,22 +79,27 @@ struct ModelHost::Impl {
     return model.offered.weight_bytes + (model.offered.kind == OfferedModel::Kind::language ? cache_bytes() : 0);
   }
 
-  // Makes room for a model of `bytes`, by unloading those that were not used for longest.
-  void make_room(int64_t bytes) {
-    if (options.memory_limit == 0) return;
+  // Waits a moment until `holds`: what has just been answered is still held while its last bytes are written.
+  bool soon(std::unique_lock<std::mutex>& lock, const auto& holds) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      changed.wait_for(lock, std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+
+  // Sets memory aside for `model`, or returns false. Unloads idle models for it, first those that were not used for longest.
+  bool make_room(Model& model) {
     for (;;) {
-      int64_t sum = bytes;
+      int64_t sum = needed(model);
       Model* oldest = nullptr;
       for (Model& m : models) {
-        sum += m.loading ? needed(m) : m.bytes();
+        sum += m.has_room ? needed(m) : m.bytes();
         if (m.loaded() && m.idle() && (!oldest || m.used < oldest->used)) oldest = &m;
       }
-      if (sum <= options.memory_limit) return;
-      if (!oldest) {
-        ApiError error(503, "all models in memory are answering, and there is no room for another", "model", "no_memory");
-        error.retry_after = 5;
-        throw error;
-      }
+      if (options.memory_limit == 0 || sum <= options.memory_limit) return model.has_room = true;
+      if (!oldest) return false;
       oldest->language.reset(), oldest->image.reset();
     }
   }
@@ -110,8 +116,14 @@ struct ModelHost::Impl {
     changed.wait(lock, [&] { return !model.loading; });
     model.used = ++clock;
     if (model.loaded()) return model;
-    make_room(needed(model));
     model.loading = true;
+    if (!soon(lock, [&] { return make_room(model); })) {
+      model.loading = false;
+      changed.notify_all();
+      ApiError error(503, "all models in memory are answering, and there is no room for another", "model", "no_memory");
+      error.retry_after = 5;
+      throw error;
+    }
     lock.unlock();
     std::shared_ptr<LanguageService> text;
     std::shared_ptr<ImageService> images;
@@ -124,7 +136,7 @@ struct ModelHost::Impl {
       else images = std::make_shared<ImageService>(model.offered.id, model.offered.path, options.image);
     } catch (...) { failed = std::current_exception(); }
     lock.lock();
-    model.loading = false;
+    model.loading = model.has_room = false;
     model.language = std::move(text), model.image = std::move(images);
     changed.notify_all();
     if (failed) std::rethrow_exception(failed);
@@ -134,7 +146,7 @@ struct ModelHost::Impl {
   Options options;
   std::vector<Model> models;
   std::mutex mutex;
-  std::condition_variable changed;  // a model was loaded
+  std::condition_variable changed;  // a model was loaded, or could not be
   int64_t clock = 0;
 };
 
@@ -207,9 +219,9 @@ void ModelHost::load(const std::string& id) {
 }
 
 void ModelHost::unload(const std::string& id) {
-  const std::lock_guard lock(impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
   Impl::Model& model = impl_->find(id);
-  if (model.loading || !model.idle())
+  if (!impl_->soon(lock, [&] { return !model.loading && model.idle(); }))
     throw ApiError(409, fmt::format("the model '{}' is answering", model.offered.id), "model", "model_busy");
   model.language.reset(), model.image.reset();
 }
