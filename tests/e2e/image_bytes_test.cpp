@@ -10,8 +10,7 @@ namespace hearth {
 namespace {
 
 Image picture() {
-  Image image{
-      .width = 5, .height = 3, .rgb = {}, .parameters = "a house\nSteps: 20, Sampler: Euler, Size: 5x3", .json = R"({"a": 1})"};
+  Image image{.width = 5, .height = 3, .rgb = {}, .parameters = "a house\nSteps: 20, Sampler: Euler, Size: 5x3", .json = R"({"a": 1})"};
   for (int i = 0; i < 45; ++i) image.rgb.push_back(uint8_t(5 * i));
   return image;
 }

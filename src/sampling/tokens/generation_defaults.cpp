@@ -180,6 +180,33 @@ uint64_t fresh_seed() {
   return uint64_t(device()) << 32 | device();
 }
 
+// What a request names.
+void take(const SamplingRequest& r, SamplingParameters& p) {
+  set(p.temperature, r.temperature);
+  set(p.top_k, r.top_k);
+  set(p.top_p, r.top_p);
+  set(p.min_p, r.min_p);
+  set(p.typical_p, r.typical_p);
+  set(p.epsilon_cutoff, r.epsilon_cutoff);
+  set(p.eta_cutoff, r.eta_cutoff);
+  set(p.top_n_sigma, r.top_n_sigma);
+  set(p.xtc_probability, r.xtc_probability);
+  set(p.xtc_threshold, r.xtc_threshold);
+  set(p.mirostat, r.mirostat);
+  set(p.mirostat_tau, r.mirostat_tau);
+  set(p.mirostat_eta, r.mirostat_eta);
+  set(p.repetition_penalty, r.repetition_penalty);
+  set(p.presence_penalty, r.presence_penalty);
+  set(p.frequency_penalty, r.frequency_penalty);
+  set(p.repeat_last_n, r.repeat_last_n);
+  set(p.dry.multiplier, r.dry_multiplier);
+  set(p.dry.base, r.dry_base);
+  set(p.dry.allowed_length, r.dry_allowed_length);
+  set(p.dry.last_n, r.dry_last_n);
+  set(p.dry.breakers, r.dry_breakers);
+  for (const auto& [token, bias] : r.logit_bias) p.sequence_bias.push_back({{token}, bias});
+}
+
 }  // namespace
 
 GenerationDefaults GenerationDefaults::read(const Config& c) {
@@ -229,6 +256,12 @@ GenerationDefaults GenerationDefaults::read(const Config& c) {
   return d;
 }
 
+std::optional<ParameterProblem> problem_of(const SamplingRequest& request) {
+  SamplingParameters p;
+  take(request, p);
+  return problem_of(p);
+}
+
 SamplingParameters resolve(const GenerationDefaults& file, const SamplingRequest& r) {
   SamplingParameters p;
   p.order = sampling_order(r.order.empty() ? "hf" : r.order);
@@ -263,29 +296,7 @@ SamplingParameters resolve(const GenerationDefaults& file, const SamplingRequest
     }
   }
 
-  set(p.temperature, r.temperature);
-  set(p.top_k, r.top_k);
-  set(p.top_p, r.top_p);
-  set(p.min_p, r.min_p);
-  set(p.typical_p, r.typical_p);
-  set(p.epsilon_cutoff, r.epsilon_cutoff);
-  set(p.eta_cutoff, r.eta_cutoff);
-  set(p.top_n_sigma, r.top_n_sigma);
-  set(p.xtc_probability, r.xtc_probability);
-  set(p.xtc_threshold, r.xtc_threshold);
-  set(p.mirostat, r.mirostat);
-  set(p.mirostat_tau, r.mirostat_tau);
-  set(p.mirostat_eta, r.mirostat_eta);
-  set(p.repetition_penalty, r.repetition_penalty);
-  set(p.presence_penalty, r.presence_penalty);
-  set(p.frequency_penalty, r.frequency_penalty);
-  set(p.repeat_last_n, r.repeat_last_n);
-  set(p.dry.multiplier, r.dry_multiplier);
-  set(p.dry.base, r.dry_base);
-  set(p.dry.allowed_length, r.dry_allowed_length);
-  set(p.dry.last_n, r.dry_last_n);
-  set(p.dry.breakers, r.dry_breakers);
-  for (const auto& [token, bias] : r.logit_bias) p.sequence_bias.push_back({{token}, bias});
+  take(r, p);
   p.seed = r.seed ? *r.seed : fresh_seed();
   check(p);
   return p;

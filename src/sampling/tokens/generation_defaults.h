@@ -46,6 +46,9 @@ struct SamplingRequest {
   std::string order;                                  // as in sampling_order(); "": hf
 };
 
+// The first value of the request that is invalid whatever the file says.
+std::optional<ParameterProblem> problem_of(const SamplingRequest& request);
+
 // Combines request and file; the request takes precedence:
 //   - temperature 0 in the request: greedy; only the file's rules apply, not repetition_penalty or any other sampling value;
 //   - a temperature above 0 in the request: the file's other values apply, regardless of do_sample;

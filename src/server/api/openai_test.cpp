@@ -1,4 +1,5 @@
 // OpenAI's text APIs over HTTP, with the demo language model.
+#include "server/api/base64.h"
 #include "server/live_server_test.h"
 
 namespace hearth::server::test {
@@ -230,7 +231,12 @@ TEST(Requests, what_is_wrong_is_named) {
            {"/v1/completions", R"({"prompt": "x", "stop": [1]})", "stop: a list, expected a text or a list of texts"},
            {"/v1/completions", R"({"prompt": "x", "stream_options": {}})", "stream_options: needs stream: true"},
            {"/v1/completions", R"({"prompt": "x", "guided_regex": "("})", "regex"},
-           {"/v1/completions", R"({"prompt": ""})", "prompt"},
+           {"/v1/completions", R"({"prompt": "x", "typical_p": 0})", "typical_p: 0, expected a number above 0, up to 1"},
+           {"/v1/completions", R"({"prompt": "x", "repeat_penalty": 0})", "repeat_penalty: 0, expected a number above 0"},
+           {"/v1/completions", R"({"prompt": "x", "mirostat": 1})", "mirostat: 1, expected 0 (off) or 2"},
+           {"/v1/completions", R"({"prompt": "x", "samplers_order": "top_q"})", "samplers_order: 'top_q' is not a stage"},
+           {"/v1/completions", R"({"prompt": "x", "samplers_order": "top_k", "top_p": 0.5})",
+            "samplers_order: top_p is set but not listed"},
            {"/v1/chat/completions", R"({"messages": []})", "messages: is empty"},
            {"/v1/chat/completions", R"({"messages": [{"role": "robot", "content": "x"}]})", "messages[0].role: 'robot', expected one of"},
            {"/v1/chat/completions", R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
@@ -243,7 +249,6 @@ TEST(Requests, what_is_wrong_is_named) {
             "top_logprobs: needs logprobs: true"},
            {"/v1/embeddings", R"({"input": {}})", "input: expected a text"},
            {"/detokenize", R"({"tokens": ["a"]})", "tokens: \"a\", expected token ids"}}) {
-    if (std::string_view(c.body) == R"({"prompt": ""})") continue;  // one token: BOS
     EXPECT_NE(error_of(live_server().call("POST", c.path, c.body), 400).find(c.message), std::string::npos) << c.body;
   }
   EXPECT_EQ(live_server().call("POST", "/nowhere", "{}").status, 404);
@@ -255,26 +260,30 @@ TEST(Requests, what_is_wrong_is_named) {
 TEST(Requests, every_documented_field_is_read) {
   const Json document = live_server().get("/openapi.json").json();
   EXPECT_EQ(document["openapi"], "3.1.0");
+  const std::string picture = base64(Image{.width = 8, .height = 8, .rgb = std::vector<uint8_t>(192)}.encode("a.png"));
   int fields = 0;
   for (const auto& [path, methods] : document["paths"].items()) {
     if (!methods.contains("post") || !methods["post"].contains("requestBody") || path.starts_with("/models/")) continue;
     const Json schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"];
     for (const auto& [name, field] : schema["properties"].items()) {
-      Json body{{"input", "x"}, {"max_tokens", 1}};
+      Json body{{"input", "x"}, {"max_tokens", 1}, {"prompt", "x"}};
       if (path == "/tokenize") body["content"] = "x";
       else body["messages"] = {{{"role", "user"}, {"content", "x"}}};
-      if (path == "/v1/completions") body["prompt"] = "x";
+      if (path == "/tokenize" || path == "/v1/responses") body.erase("prompt");
+      if (path.starts_with("/sdapi/")) body["init_images"] = {picture}, body["mask"] = picture, body["enable_hr"] = true;
       if (path == "/detokenize") body["tokens"] = Json::array();
       if (field.value("type", "any") == "any" || (path == "/tokenize" && name == "messages")) continue;
-      body[name] = field.value("type", "") == "string" ? Json(3) : Json("x");
+      body[name] = field.value("type", "") == "string" ? Json(Json::object()) : Json("x");
       const Response response = live_server().post(path, body);
       EXPECT_EQ(response.status, 400) << path << " " << name;
-      const std::string message = response.json().value("error", Json::object()).value("message", "");
+      const Json answer = response.json();
+      const std::string message =
+          path.starts_with("/sdapi/") ? answer.value("detail", "") : answer.value("error", Json::object()).value("message", "");
       EXPECT_TRUE(message.starts_with(name)) << path << " " << name << ": " << message;
       ++fields;
     }
   }
-  EXPECT_GT(fields, 90);
+  EXPECT_GT(fields, 250);
 }
 
 TEST(Requests, clients_that_leave_free_their_places) {

@@ -9,8 +9,8 @@ Json schema_of(const FieldDoc& field) {
   Json made = Json::object();
   if (field.type != "any") made["type"] = field.type;
   if (!field.summary.empty()) made["description"] = field.summary;
-  if (field.least && std::isfinite(*field.least)) made["minimum"] = *field.least;
-  if (field.most && std::isfinite(*field.most)) made["maximum"] = *field.most;
+  if (field.least && std::isfinite(*field.least)) made[field.above_least ? "exclusiveMinimum" : "minimum"] = *field.least;
+  if (field.most && std::isfinite(*field.most)) made[field.below_most ? "exclusiveMaximum" : "maximum"] = *field.most;
   return made;
 }
 

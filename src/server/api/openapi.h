@@ -14,6 +14,7 @@ struct FieldDoc {
   std::string name, type;  // type: of JSON schema: "string", "integer", "number", "boolean", "array", "object", or "any"
   std::string summary;
   std::optional<double> least, most;
+  bool above_least = false, below_most = false;  // the bounds themselves are excluded
 };
 
 struct RouteDoc {
@@ -22,8 +23,10 @@ struct RouteDoc {
   std::vector<std::string> required = {};
 };
 
-std::vector<FieldDoc> generation_docs();    // generation_fields.cpp
-const std::vector<RouteDoc>& route_docs();  // openapi_routes.cpp
+std::vector<FieldDoc> generation_docs();              // generation_fields.cpp
+std::vector<FieldDoc> openai_image_docs(bool edits);  // openapi_image_fields.cpp
+std::vector<FieldDoc> a1111_docs(bool from_image);    // the same
+const std::vector<RouteDoc>& route_docs();            // openapi_routes.cpp
 Json openapi_document(const std::string& version);
 
 }  // namespace hearth::server

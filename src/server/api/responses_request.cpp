@@ -14,7 +14,7 @@ constexpr int64_t most = std::numeric_limits<int32_t>::max();
 // Fields that hearth has nothing for, with the one value that asks for nothing.
 void refuse_what_is_missing(const Fields& r) {
   for (const char* name : {"conversation", "prompt", "moderation"})
-    if (r.has(name)) r.refuse(name, "hearth has no such thing", "unsupported");
+    if (r.has(name)) r.refuse(name, "is not supported", "unsupported");
   if (const Json* edits = r.list("context_management"); edits && !edits->empty())
     r.refuse("context_management", "hearth does not compact conversations", "unsupported");
   static constexpr std::string_view truncations[] = {"auto", "disabled"},

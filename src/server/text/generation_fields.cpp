@@ -1,9 +1,11 @@
 // Sampling and length in the requests of all text APIs.
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <random>
 
+#include "core/error.h"
 #include "server/api/openapi.h"
 #include "server/text/chat.h"
 #include "text/grammar/gbnf.h"
@@ -20,25 +22,26 @@ struct NumberRow {
   std::string_view name;
   std::optional<double> SamplingRequest::*member;
   double least, most;
+  bool above_least = false, below_most = false;  // the bounds themselves are excluded
 };
 constexpr NumberRow numbers[] = {
     {"temperature", &SamplingRequest::temperature, 0, 100},
     {"top_p", &SamplingRequest::top_p, 0, 1},
     {"min_p", &SamplingRequest::min_p, 0, 1},
-    {"typical_p", &SamplingRequest::typical_p, 0, 1},
-    {"epsilon_cutoff", &SamplingRequest::epsilon_cutoff, 0, 1},
-    {"eta_cutoff", &SamplingRequest::eta_cutoff, 0, 1},
+    {"typical_p", &SamplingRequest::typical_p, 0, 1, true},
+    {"epsilon_cutoff", &SamplingRequest::epsilon_cutoff, 0, 1, false, true},
+    {"eta_cutoff", &SamplingRequest::eta_cutoff, 0, 1, false, true},
     {"top_n_sigma", &SamplingRequest::top_n_sigma, 0, any},
     {"xtc_probability", &SamplingRequest::xtc_probability, 0, 1},
     {"xtc_threshold", &SamplingRequest::xtc_threshold, 0, 1},
     {"mirostat_tau", &SamplingRequest::mirostat_tau, 0, any},
-    {"mirostat_eta", &SamplingRequest::mirostat_eta, 0, any},
-    {"repetition_penalty", &SamplingRequest::repetition_penalty, 0, any},
-    {"repeat_penalty", &SamplingRequest::repetition_penalty, 0, any},  // llama.cpp's name
+    {"mirostat_eta", &SamplingRequest::mirostat_eta, 0, 1},
+    {"repetition_penalty", &SamplingRequest::repetition_penalty, 0, any, true},
+    {"repeat_penalty", &SamplingRequest::repetition_penalty, 0, any, true},  // llama.cpp's name
     {"presence_penalty", &SamplingRequest::presence_penalty, -2, 2},
     {"frequency_penalty", &SamplingRequest::frequency_penalty, -2, 2},
     {"dry_multiplier", &SamplingRequest::dry_multiplier, 0, any},
-    {"dry_base", &SamplingRequest::dry_base, 0, any},
+    {"dry_base", &SamplingRequest::dry_base, 1, any},
 };
 
 struct IntegerRow {
@@ -50,7 +53,7 @@ constexpr IntegerRow integers[] = {
     {"top_k", &SamplingRequest::top_k, -1, most},
     {"mirostat", &SamplingRequest::mirostat, 0, 2},
     {"repeat_last_n", &SamplingRequest::repeat_last_n, -1, most},
-    {"dry_allowed_length", &SamplingRequest::dry_allowed_length, 0, most},
+    {"dry_allowed_length", &SamplingRequest::dry_allowed_length, 1, most},
     {"dry_last_n", &SamplingRequest::dry_last_n, -1, most},
 };
 
@@ -72,11 +75,23 @@ std::vector<std::pair<int32_t, float>> logit_bias(const Fields& request, const L
   return all;
 }
 
+// Names the field where the command names its flag.
+void check_order(const std::function<void()>& resolve) {
+  constexpr std::string_view flag = "--sampling-order: ";
+  try {
+    resolve();
+  } catch (const UsageError& e) {
+    if (!std::string_view(e.what()).starts_with(flag)) throw;
+    throw ApiError(400, fmt::format("samplers_order: {}", std::string_view(e.what()).substr(flag.size())), "samplers_order");
+  }
+}
+
 }  // namespace
 
 std::vector<FieldDoc> generation_docs() {
   std::vector<FieldDoc> all;
-  for (const NumberRow& row : numbers) all.push_back({std::string(row.name), "number", "", row.least, row.most});
+  for (const NumberRow& row : numbers)
+    all.push_back({std::string(row.name), "number", "", row.least, row.most, row.above_least, row.below_most});
   for (const IntegerRow& row : integers) all.push_back({std::string(row.name), "integer", "", double(row.least), double(row.most)});
   const std::vector<FieldDoc> others{
       {"seed", "integer", "Of the random choice; -1: a random one", {}, {}},
@@ -101,7 +116,14 @@ GenerationFields generation_fields(const Fields& request, const LanguageService&
   if (made.sampling.top_k && *made.sampling.top_k < 0) made.sampling.top_k = 0;  // −1: off, as elsewhere
   if (const auto seed = request.integer("seed", std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()))
     if (*seed != -1) made.sampling.seed = uint64_t(*seed);
-  if (const auto order = request.text("samplers_order")) made.sampling.order = *order;
+  if (const auto problem = sampling::problem_of(made.sampling)) {
+    const bool short_name = problem->name == "repetition_penalty" && request.has("repeat_penalty");
+    request.refuse(short_name ? "repeat_penalty" : problem->name, fmt::format("{}, expected {}", problem->value, problem->needed));
+  }
+  if (const auto order = request.text("samplers_order")) {
+    check_order([&] { sampling::sampling_order(*order); });
+    made.sampling.order = *order;
+  }
   made.sampling.logit_bias = logit_bias(request, service);
   if (auto stop = request.texts("stop")) {
     if (stop->size() > most_stops) request.refuse("stop", fmt::format("{} stop sequences, expected at most {}", stop->size(), most_stops));
@@ -129,7 +151,7 @@ engine::Request engine_request(const GenerationFields& fields, const LanguageSer
   r.max_tokens = std::max<int64_t>(0, std::min(fields.max_tokens.value_or(room), room));
   sampling::SamplingRequest wanted = fields.sampling;
   if (!wanted.seed) wanted.seed = std::random_device{}() | uint64_t(std::random_device{}()) << 32;
-  r.sampling = sampling::resolve(service.state().defaults, wanted);
+  check_order([&] { r.sampling = sampling::resolve(service.state().defaults, wanted); });
   r.sampling.min_new_tokens = std::max(r.sampling.min_new_tokens, fields.min_tokens);
   r.stop = fields.stop;
   r.include_stop = fields.include_stop;
