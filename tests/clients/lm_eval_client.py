@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """EleutherAI's lm-eval against a running server, and against transformers with the same weights.
 
     python lm_eval_client.py http://127.0.0.1:8080 MODEL_ID FOLDER
