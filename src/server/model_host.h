@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/image/defaults.h"
 #include "server/text/language_service.h"
 
 namespace hearth::server {
@@ -21,6 +22,7 @@ struct OfferedModel {
   int64_t created = 0;  // unix seconds: when the checkpoint was written
   int64_t weight_bytes = 0;
   bool loaded = false;
+  std::optional<api::ImageDefaults> defaults;  // of an image model
 };
 
 class ModelHost {

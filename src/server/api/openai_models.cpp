@@ -11,10 +11,18 @@
 namespace hearth::server {
 namespace {
 
+// By the names that /v1/images/generations knows, so that a client may send them back.
+Json defaults_json(const api::ImageDefaults& d) {
+  Json made{{"steps", d.steps}, {"guidance", d.guidance}, {"sampler", d.sampler}};
+  if (d.size) made["width"] = (*d.size)[0], made["height"] = (*d.size)[1];
+  return made;
+}
+
 Json model_json(const ServerState& server, const OfferedModel& m) {
   Json made{{"id", m.id}, {"object", "model"}, {"created", m.created}, {"owned_by", "hearth"}};
   made["kind"] = m.kind == OfferedModel::Kind::language ? "language" : "image";
   made["loaded"] = m.loaded;
+  if (m.defaults) made["defaults"] = defaults_json(*m.defaults), made["side_unit"] = m.defaults->side_unit;
   for (const auto& service : server.models.loaded_language())
     if (service->id() == m.id) made["max_model_len"] = service->engine().context();
   return made;
