@@ -3,7 +3,7 @@ import {events} from './api.js';
 import * as talks from './conversations.js';
 import {announce, ask, chooseFile, el, find, icon, note, save} from './dom.js';
 import {MessageView} from './message.js';
-import {chosenModel} from './models.js';
+import {absence, chosenModel, modelsOf} from './models.js';
 import {problemOf, row, textParameters} from './parameters.js';
 import {keepSetting, setting} from './store.js';
 
@@ -11,11 +11,13 @@ let all = [];            // conversations, the newest first
 let current = null;      // the one that is shown
 let views = new Map();   // message id → MessageView, of the current one
 const runs = new Map();  // conversation id → {message, abort}
+let leaving = false;     // the browser ends connections a moment before the page
 
 const log = find('log'), message = find('message'), send = find('send');
 
 const failed = (error) => note(error.message);
-const keep = (conversation) => talks.keep(conversation).catch(failed);
+// Not one that was deleted while its answer came.
+const keep = (conversation) => { if (all.includes(conversation)) talks.keep(conversation).catch(failed); };
 
 function nearEnd() {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 80;
@@ -44,7 +46,7 @@ function showMessages() {
   const thread = talks.thread(current);
   for (const m of thread) views.set(m.id, new MessageView(m, actions));
   if (thread.length) log.replaceChildren(...[...views.values()].map((v) => v.node));
-  else log.replaceChildren(el('div.empty', {}, el('h1', {}, 'What is on your mind?'),
+  else log.replaceChildren(absence('language') ?? el('div.empty', {}, el('h1', {}, 'What is on your mind?'),
     el('p', {}, 'Conversations stay in this browser. Enter sends, Shift+Enter begins a line, Esc stops.')));
   thread.forEach((m, i) => showMessage(m, i + 1 === thread.length));
   showComposer();
@@ -55,6 +57,7 @@ function showComposer() {
   const running = runs.has(current.id);
   send.textContent = running ? 'Stop' : 'Send';
   send.classList.toggle('stop', running);
+  message.disabled = send.disabled = !modelsOf('language').length;
 }
 
 function fit() {
@@ -181,15 +184,15 @@ async function generate(conversation, m, last, more = {}) {
   const abort = new AbortController();
   const run = {message: m, abort};
   runs.set(conversation.id, run);
-  delete m.error;
-  delete m.stopped;
-  delete m.finish;
+  for (const old of ['error', 'stopped', 'finish']) delete m[old];
+  m.open = true;
+  keep(conversation);
   const visible = () => conversation === current;
   if (visible()) showMessages();
   showList();
   announce('Answer begins');
   const began = performance.now();
-  let first = 0, latest = 0, asked = false;
+  let first = 0, latest = 0, kept = began, asked = false;
   // The page follows the stream at the pace of the screen.
   const draw = () => {
     asked = false;
@@ -203,6 +206,10 @@ async function generate(conversation, m, last, more = {}) {
       take(m, event);
       if (event.choices?.length) latest = performance.now();
       if (!first && (m.content || m.reasoning || m.tool_calls)) first = latest;
+      if (performance.now() - kept > 2000) {
+        kept = performance.now();
+        keep(conversation);
+      }
       if (!asked) {
         asked = true;
         // A hidden page gets no frames.
@@ -211,7 +218,7 @@ async function generate(conversation, m, last, more = {}) {
       }
     }
   } catch (error) {
-    if (error.name === 'AbortError') m.stopped = true;
+    if (error.name === 'AbortError' || leaving) m.stopped = true;
     else m.error = error.message;
   }
   if (m.tool_calls) m.tool_calls = m.tool_calls.filter(Boolean);
@@ -221,6 +228,7 @@ async function generate(conversation, m, last, more = {}) {
     if (tokens > 1 && latest > first && !m.stopped) m.rate = (tokens - 1) / ((latest - first) / 1000);
   }
   runs.delete(conversation.id);
+  delete m.open;
   keep(conversation);
   if (visible()) {
     const follow = nearEnd();
@@ -243,7 +251,6 @@ function answer(m) {
   if (runs.has(conversation.id)) return;
   const made = talks.add(conversation, m.id, {role: 'assistant'});
   all = [conversation, ...all.filter((c) => c !== conversation)];
-  keep(conversation);
   generate(conversation, made, m.id);
 }
 
@@ -313,6 +320,17 @@ export async function startChat() {
   };
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && !document.querySelector('dialog[open]') && !find('chat').hidden) stop(current);
+  });
+  // A phone may end a page that is hidden, without telling it.
+  const keepRuns = () => { for (const c of all) if (runs.has(c.id)) keep(c); };
+  document.addEventListener('visibilitychange', () => { if (document.hidden) keepRuns(); });
+  addEventListener('beforeunload', () => {
+    leaving = true;
+    setTimeout(() => { leaving = false; }, 3000);  // the user may stay
+  });
+  addEventListener('pagehide', () => {
+    keepRuns();
+    for (const run of runs.values()) run.abort.abort();
   });
   const latest = all.find((c) => c.id === setting('current', ''));
   if (latest) open(latest);

@@ -1,7 +1,8 @@
 // Conversations as data. Messages form a tree: editing or regenerating adds a branch, and nothing is lost.
 import * as store from './store.js';
 
-// {id, title, named, created, changed, system, parameters, model, messages: [{id, parent, role, content, …}], leaf}
+// {id, title, named, created, changed, kept, system, parameters, model, messages: [{id, parent, role, content, …}], leaf}
+// changed: when a message was added last; kept: when this state was saved. A message is `open` while its answer comes.
 export function newConversation(from) {
   const now = Date.now();
   return {id: store.newId(), title: 'New chat', created: now, changed: now, system: from?.system ?? '',
@@ -9,16 +10,31 @@ export function newConversation(from) {
     messages: [], leaf: null};
 }
 
+// An answer that came when its page was left has ended there.
+function close(conversation) {
+  for (const m of conversation.messages) {
+    if (!m.open) continue;
+    delete m.open;
+    m.stopped = true;
+  }
+  return conversation;
+}
+
 export async function loadAll() {
-  return (await store.all('conversations')).sort((a, b) => b.changed - a.changed);
+  await store.saveLeftBehind('conversations');
+  return (await store.all('conversations')).map(close).sort((a, b) => b.changed - a.changed);
 }
 
+// Saves it before this returns, whatever becomes of the page.
 export function keep(conversation) {
-  conversation.changed = Date.now();
-  return store.put('conversations', conversation);
+  conversation.kept = Date.now();
+  return store.putAtOnce('conversations', conversation);
 }
 
-export const drop = (conversation) => store.remove('conversations', conversation.id);
+export function drop(conversation) {
+  store.forgetUnsaved(conversation.id);
+  return store.remove('conversations', conversation.id);
+}
 
 const byId = (conversation, id) => conversation.messages.find((m) => m.id === id);
 
@@ -34,6 +50,7 @@ export function add(conversation, parent, message) {
   const made = {id: store.newId(), parent, created: Date.now(), content: '', ...message};
   conversation.messages.push(made);
   conversation.leaf = made.id;
+  conversation.changed = made.created;
   if (made.role === 'user' && !conversation.named && conversation.title === 'New chat') {
     const words = made.content.trim().replace(/\s+/g, ' ');
     conversation.title = words.length > 48 ? `${words.slice(0, 47)}…` : words || 'New chat';
@@ -101,7 +118,7 @@ export function imported(text) {
       seen.add(m.id);
     });
     if (c.leaf !== null && !seen.has(c.leaf)) throw new Error(`${at}.leaf: no such message`);
-    return {...newConversation(), title: c.title, named: true, system: c.system, parameters: c.parameters, messages: c.messages,
-      leaf: c.leaf};
+    return close({...newConversation(), title: c.title, named: true, system: c.system, parameters: c.parameters, messages: c.messages,
+      leaf: c.leaf});
   });
 }

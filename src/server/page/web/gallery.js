@@ -65,7 +65,7 @@ function view(picture) {
     el('div.side', {},
       el('dl', {}, rowsOf(picture).map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
       el('div.row', {},
-        then('Use these settings again', () => use.useSettings({...picture.settings, seed: picture.seed}), '.primary'),
+        then('Use these settings again', () => use.useSettings({...picture.settings, seed: picture.seed}, picture.model), '.primary'),
         then('Start from this image', () => use.useImage(picture.blob)),
         el('button', {type: 'button', onclick: () => save(picture.blob, `hearth-${picture.seed}.${picture.blob.type.slice(6)}`)}, 'Save'),
         copyButton(() => picture.text, 'Copy the settings'), then('Delete', () => drop(picture), '.quiet'),

@@ -8,7 +8,7 @@ export function requestOf(values, model) {
   const body = {prompt: values.prompt, negative_prompt: values.negative_prompt};
   const options = model ? {sd_model_checkpoint: model} : {};
   for (const p of imageParameters) {
-    const value = values[p.name];
+    const value = values[p.name] ?? (p.type === 'flag' ? undefined : p.start);
     if (p.when && !p.when(values)) continue;
     // Where a switch is off the server has a default of its own, which differs for some.
     if (p.type === 'flag' && p.start !== undefined) body[p.sentAs ?? p.name] = p.asNumber ? Number(Boolean(value)) : Boolean(value);

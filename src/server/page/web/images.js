@@ -3,27 +3,50 @@ import {ApiError, get, post} from './api.js';
 import {announce, el, find, note} from './dom.js';
 import {addPictures, showGallery, startGallery} from './gallery.js';
 import {infoOf, requestOf} from './image_request.js';
-import {chosenModel, modelsOf} from './models.js';
+import {absence, chooseModel, chosenEntry, chosenModel} from './models.js';
 import {paint} from './paint.js';
-import {imageParameters, row} from './parameters.js';
+import {adoptModel, imageParameters, row} from './parameters.js';
 import {keepSetting, setting} from './store.js';
 
 // What the form says: values of parameters by name; prompt, negative_prompt; initImage and mask, data URLs.
 let values = {prompt: '', negative_prompt: ''};
-for (const p of imageParameters) if (p.start !== undefined) values[p.name] = p.start;
+let samplers = [];   // as the server lists them
 let running = null;  // {abort, stopping}
 let shown = false;
 
+// Values that differ from where the form starts.
+function ownValues() {
+  const own = {...values};
+  for (const p of imageParameters) if (own[p.name] === p.start) delete own[p.name];
+  return own;
+}
+
+function withStarts(own) {
+  const all = {prompt: '', negative_prompt: ''};
+  for (const p of imageParameters) if (p.start !== undefined) all[p.name] = p.start;
+  return {...all, ...own};
+}
+
 const keepForm = () => {
-  const {initImage, mask, ...small} = values;
+  const {initImage, mask, ...small} = ownValues();
   keepSetting('images', small);
 };
+
+// What was left as it began begins as the model has it.
+export function imageModelChanged() {
+  if (!shown) return;
+  const own = ownValues();
+  adoptModel(chosenEntry('image'), samplers);
+  values = withStarts(own);
+  showForm();
+}
 
 // ——— The form
 
 // The names that the server knows.
 async function loadChoices() {
-  const [samplers, schedulers, latent, upscalers] = await Promise.all(
+  let schedulers, latent, upscalers;
+  [samplers, schedulers, latent, upscalers] = await Promise.all(
     ['samplers', 'schedulers', 'latent-upscale-modes', 'upscalers'].map((path) => get(`sdapi/v1/${path}`)));
   const lists = {
     samplers: samplers.map((s) => s.name),
@@ -42,7 +65,12 @@ function sizes() {
     values.seed = -1;
     changed('size');
   }}, 'Random seed');
-  return el('div.row.small', {}, swap, random);
+  const reset = el('button.quiet', {type: 'button', onclick: () => {
+    const {prompt, negative_prompt, initImage, mask} = values;
+    values = withStarts({prompt, negative_prompt, ...(initImage ? {initImage} : {}), ...(mask ? {mask} : {})});
+    changed('size');
+  }}, 'Defaults');
+  return el('div.row.small', {}, swap, random, reset);
 }
 
 function inputImage() {
@@ -90,12 +118,16 @@ function changed(name) {
 function showForm() {
   const visible = imageParameters.filter((p) => !p.when || p.when(values));
   const rows = (more) => visible.filter((p) => Boolean(p.more) === more).map((p) => row('image', p, values, changed));
-  const open = find('draw').querySelector('details')?.open ?? false;
+  // On narrow screens images lie below the form, so it begins short.
+  const open = find('image-settings')?.open ?? matchMedia('(min-width: 60.01rem)').matches;
+  const openMore = find('image-more')?.open ?? false, focused = document.activeElement?.id;
   find('draw').replaceChildren(
     text('prompt', 'Prompt', 4, 'What the image shows'), text('negative_prompt', 'Negative prompt', 2, 'What it must not show'),
-    el('div.row', {}, el('button.primary.wide', {type: 'submit', id: 'draw-button'}, running ? 'Stop' : 'Draw')),
-    inputImage(), el('div.grid', {}, rows(false)), sizes(),
-    el('details', {open}, el('summary', {}, 'More'), el('div.grid', {}, rows(true))));
+    el('div.row.go', {}, el('button.primary.wide', {type: 'submit', id: 'draw-button'}, running ? 'Stop' : 'Draw')),
+    inputImage(),
+    el('details', {id: 'image-settings', open}, el('summary', {}, 'Settings'), el('div.grid', {}, rows(false)), sizes(),
+      el('details', {id: 'image-more', open: openMore}, el('summary', {}, 'More'), el('div.grid', {}, rows(true)))));
+  if (focused) find(focused)?.focus();
 }
 
 // Takes the pixels of any image the browser reads, as a PNG, so that the server gets what is seen.
@@ -119,9 +151,10 @@ function useFile(file) {
 }
 
 // The settings of a picture, for another run.
-export function useSettings(settings) {
+export function useSettings(settings, model) {
+  chooseModel('image', model);
   const {initImage, mask} = values;
-  values = {...structuredClone(settings)};
+  values = withStarts(structuredClone(settings));
   if (initImage) values.initImage = initImage;
   if (mask) values.mask = mask;
   keepForm();
@@ -135,15 +168,21 @@ export function useSettings(settings) {
 
 const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
+// On narrow screens it lies below the form.
+const toJob = () => find('job').scrollIntoView({block: 'nearest'});
+
 function showJob({share = 0, text: line = 'Waiting', preview} = {}) {
   const job = find('job');
-  if (!job.firstChild) {
-    job.append(el('img.preview', {alt: 'Preview', hidden: true}),
-      el('div.words', {}, el('progress', {max: 1, value: 0, 'aria-label': 'Progress'}), el('span.line')));
+  if (!job.querySelector('progress')) {
+    job.replaceChildren(el('img.preview', {alt: 'Preview', hidden: true}),
+      el('div.words', {}, el('progress', {max: 1, value: 0, 'aria-label': 'Progress'}),
+        el('div.row', {}, el('span.line.wide'), el('button.quiet', {type: 'button', onclick: stop}, 'Stop'))));
     job.hidden = false;
+    toJob();
   }
   const image = job.querySelector('img');
   if (preview) {
+    if (image.hidden) image.addEventListener('load', toJob, {once: true});
     image.src = `data:image/png;base64,${preview}`;
     image.hidden = false;
   }
@@ -154,6 +193,13 @@ function showJob({share = 0, text: line = 'Waiting', preview} = {}) {
 function hideJob() {
   find('job').replaceChildren();
   find('job').hidden = true;
+}
+
+// Where the image would be, until the next run.
+function showProblem(message) {
+  find('job').replaceChildren(el('p.error', {role: 'alert'}, message),
+    el('button.quiet', {type: 'button', onclick: hideJob}, 'Close'));
+  toJob();
 }
 
 // Asks for progress until the run ends. The server has one queue of images: what runs may be someone else's, so this shows only what runs
@@ -183,7 +229,7 @@ async function start() {
   if (running) return stop();
   const invalid = [...find('draw').elements].find((e) => e.validity && !e.validity.valid);
   if (invalid) {
-    invalid.closest('details')?.setAttribute('open', '');
+    for (let e = invalid.closest('details'); e; e = e.parentElement.closest('details')) e.open = true;
     invalid.reportValidity();
     return;
   }
@@ -194,24 +240,25 @@ async function start() {
   showJob();
   announce('Drawing begins');
   follow(run);
+  let problem = null;
   try {
     const answer = await post(path, body, run.abort.signal);
     await addPictures(answer.images, infoOf(answer), settings);
-    announce(`${answer.images.length} images are ready`);
+    announce(answer.images.length === 1 ? 'The image is ready' : `${answer.images.length} images are ready`);
   } catch (error) {
-    if (error.name !== 'AbortError') {
-      note(error.message);
-      if (!(error instanceof ApiError)) throw error;
-    }
+    if (error.name !== 'AbortError') problem = error;
   }
   running = null;
-  hideJob();
   find('draw-button').textContent = 'Draw';
+  if (!problem) return hideJob();
+  showProblem(problem.message);
+  if (!(problem instanceof ApiError)) throw problem;
 }
 
 // First the server is asked to end after the step that runs and to send what there is; a second time the request is dropped.
 function stop() {
   const run = running;
+  if (!run) return;
   if (run.stopping) return run.abort.abort();
   run.stopping = true;
   post('sdapi/v1/interrupt', {}).catch((error) => note(error.message));
@@ -222,24 +269,23 @@ function stop() {
 export async function showImages() {
   showGallery();
   if (shown) return;
-  if (!modelsOf('image').length) {
-    find('draw').replaceChildren(el('div.empty', {}, el('h2', {}, 'No image model'),
-      el('p', {}, 'This server offers no model that draws. Start it with one: hearth serve -m MODEL')));
-    return;
-  }
+  const missing = absence('image');
+  if (missing) return find('draw').replaceChildren(missing);
   shown = true;
   try {
     await loadChoices();
   } catch (error) {
     shown = false;
-    find('draw').replaceChildren(el('p.error', {}, error.message));
+    find('draw').replaceChildren(el('p.error', {}, error.message), el('div.row', {}, el('button', {type: 'button', onclick: showImages},
+      'Try again')));
     return;
   }
+  adoptModel(chosenEntry('image'), samplers);
+  values = withStarts({...setting('images', {}), ...values.initImage ? {initImage: values.initImage} : {}});
   showForm();
 }
 
 export function startImages() {
-  values = {...values, ...setting('images', {})};
   find('draw').onsubmit = (event) => {
     event.preventDefault();
     start();

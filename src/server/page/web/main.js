@@ -2,8 +2,8 @@
 import {get, keepKey, onKeyNeeded} from './api.js';
 import {newChat, startChat} from './chat.js';
 import {ask, el, find, icon, note} from './dom.js';
-import {showImages, startImages} from './images.js';
-import {loadModels, modelsOf, showModels} from './models.js';
+import {imageModelChanged, showImages, startImages} from './images.js';
+import {loadModels, modelsOf, onModelChange, showModels} from './models.js';
 import {adoptSchema} from './parameters.js';
 import {keepSetting, setting} from './store.js';
 
@@ -78,6 +78,7 @@ async function start() {
     }
   });
   onKeyNeeded(askKey);
+  onModelChange((kind) => { if (kind === 'image') imageModelChanged(); });
   try {
     await loadModels();
     adoptSchema(await get('openapi.json'));

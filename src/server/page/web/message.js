@@ -12,9 +12,11 @@ function pretty(text) {
   }
 }
 
-const reasons = {length: 'stopped at the longest length', tool_calls: 'calls tools', content_filter: 'filtered'};
+const reasons = {length: 'stopped at the token limit', tool_calls: 'calls tools', content_filter: 'filtered'};
 
-// "42 tokens · 18.3 tokens/s · first after 0.2 s"
+const duration = (seconds) => (seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`);
+
+// "42 tokens · 18.3 tokens/s · prompt 31 · first after 200 ms"
 export function figures(message) {
   const parts = [];
   if (message.usage) {
@@ -23,7 +25,7 @@ export function figures(message) {
     if (message.rate) parts.push(`${message.rate.toFixed(1)} tokens/s`);
     parts.push(`prompt ${message.usage.prompt_tokens}${cached ? ` (${cached} cached)` : ''}`);
   }
-  if (message.first !== undefined) parts.push(`first after ${message.first.toFixed(1)} s`);
+  if (message.first !== undefined) parts.push(`first after ${duration(message.first)}`);
   if (reasons[message.finish]) parts.push(reasons[message.finish]);
   if (message.stopped) parts.push('stopped');
   return parts.join(' · ');
@@ -79,7 +81,7 @@ export class MessageView {
           onclick: () => this.act.choose(versions[at + 1])}, '›')));
     }
     if (m.content) buttons.push(copyButton(() => m.content));
-    if (m.role !== 'tool') buttons.push(action('Edit', () => this.edit()));
+    if (m.role === 'user' || (m.role === 'assistant' && m.content)) buttons.push(action('Edit', () => this.edit()));
     if (m.role === 'assistant') buttons.push(action('Regenerate', () => this.act.regenerate(m)));
     if (m.role === 'assistant' && last && m.content && !m.tool_calls) buttons.push(action('Continue', () => this.act.resume(m)));
     if (m.role === 'assistant' && last && m.tool_calls) buttons.push(action('Give the results', () => this.results()));
@@ -90,7 +92,7 @@ export class MessageView {
 
   edit() {
     const m = this.message;
-    const area = el('textarea', {value: m.content, rows: Math.min(20, m.content.split('\n').length + 1), 'aria-label': 'Edit the message'});
+    const area = el('textarea', {value: m.content, rows: 1, 'aria-label': 'Edit the message'});
     const end = () => {
       form.replaceWith(this.body);
       this.foot.hidden = false;
@@ -111,8 +113,14 @@ export class MessageView {
         end();
       }
     };
+    const fit = () => {
+      area.style.height = 'auto';
+      area.style.height = `${Math.min(area.scrollHeight + 2, innerHeight * 0.6)}px`;
+    };
+    area.oninput = fit;
     this.body.replaceWith(form);
     this.foot.hidden = true;
+    fit();
     area.focus();
   }
 

@@ -43,13 +43,14 @@ const toImages = (f) => f.initImage;
 const inMask = (f) => f.mask;
 const withHires = (f) => f.enable_hr && !f.initImage;
 
-// Of /sdapi/v1/txt2img and img2img; `option`: sent in override_settings; `when`: shown and sent only then.
+// Of /sdapi/v1/txt2img and img2img; `option`: sent in override_settings; `when`: shown and sent only then; `start`: taken if the field is
+// empty; `fromModel`: where `start` comes from instead, in an entry of /v1/models.
 export const imageParameters = [
-  integer('width', 'Width', 8, 16384, 'Pixels', {start: 512}),
-  integer('height', 'Height', 8, 16384, 'Pixels', {start: 512}),
-  integer('steps', 'Steps', 1, 1000, 'More take longer and add detail', {start: 25}),
-  number('cfg_scale', 'Guidance', 0, undefined, 0.5, 'How closely the image follows the prompt', {start: 7}),
-  choice('sampler_name', 'Sampler', [], 'How noise becomes an image', {from: 'samplers', start: 'DPM++ 2M'}),
+  integer('width', 'Width', 8, 16384, 'Pixels', {start: 512, fromModel: 'width', isSide: true}),
+  integer('height', 'Height', 8, 16384, 'Pixels', {start: 512, fromModel: 'height', isSide: true}),
+  integer('steps', 'Steps', 1, 1000, 'More take longer and add detail', {start: 50, fromModel: 'steps'}),
+  number('cfg_scale', 'Guidance', 0, undefined, 0.5, 'How closely the image follows the prompt', {start: 7.5, fromModel: 'guidance'}),
+  choice('sampler_name', 'Sampler', [], 'How noise becomes an image', {from: 'samplers', start: 'Euler', fromModel: 'sampler'}),
   choice('scheduler', 'Scheduler', [], 'How the steps are spaced', {from: 'schedulers', start: 'automatic'}),
   integer('seed', 'Seed', -1, Number.MAX_SAFE_INTEGER, 'The same seed and settings give the same image; -1: another each time',
     {start: -1}),
@@ -84,6 +85,18 @@ export const imageParameters = [
   integer('eta_noise_seed_delta', 'ENSD', -2147483648, 2147483647, 'Added to the seed of noise in each step', {option: true, more: true}),
   flag('always_discard_next_to_last_sigma', 'Skip the last but one sigma', '', {option: true, more: true}),
 ];
+
+const standards = new Map(imageParameters.map((p) => [p, p.start]));
+
+// Takes over what an image model does by default, and the unit of its sides. `samplers`: /sdapi/v1/samplers, which may lack the model's own.
+export function adoptModel(entry, samplers) {
+  for (const p of imageParameters) {
+    let start = p.fromModel && entry?.defaults?.[p.fromModel];
+    if (p.fromModel === 'sampler') start = samplers.find((s) => s.aliases.includes(start) || s.name === start)?.name;
+    p.start = start ?? standards.get(p);
+    if (p.isSide) p.min = p.step = entry?.side_unit ?? 8;
+  }
+}
 
 // Fields of the request that the page sets itself, that it cannot show, or that have another name here.
 const elsewhere = new Set(['model', 'stream', 'n', 'logprobs', 'top_logprobs', 'continue_final_message', 'max_completion_tokens',
@@ -144,9 +157,8 @@ export function row(form, parameter, values, change) {
     };
     input.onchange = () => input.reportValidity();
   } else {
-    input = el('input', {id, type: 'number', min: finite(parameter.min), max: finite(parameter.max), step: parameter.whole ? 1 : 'any',
-      inputMode: 'decimal',
-      placeholder: parameter.start === undefined ? 'default' : '', value: value ?? ''});
+    input = el('input', {id, type: 'number', min: finite(parameter.min), max: finite(parameter.max), step: parameter.whole ? parameter.step : 'any',
+      inputMode: 'decimal', placeholder: parameter.start ?? 'default', value: value ?? ''});
     input.oninput = () => { if (input.checkValidity()) set(input.value === '' ? undefined : Number(input.value)); };
     input.onchange = () => input.reportValidity();
     // The arrow keys move by the useful step, any value may be typed.
