@@ -33,7 +33,7 @@ std::string timestamp() {
 class Run : public ImageSink, public std::enable_shared_from_this<Run> {
  public:
   Run(http::Responder to, std::shared_ptr<ImageService> service, A1111Request request)
-      : to_(std::move(to)), service_(std::move(service)), model_(service_->id()), request_(std::move(request)) {}
+      : to_(std::move(to)), service_(std::move(service)), model_(service_->id()), task_id_(request.task_id), request_(std::move(request)) {}
 
   template <class F> auto with_ticket(F f) {
     const std::lock_guard lock(mutex_);
@@ -50,6 +50,7 @@ class Run : public ImageSink, public std::enable_shared_from_this<Run> {
     });
   }
   const std::string& began() const { return began_; }
+  const std::string& task_id() const { return task_id_; }
 
   void made(Generation&& batch) override {
     for (size_t k = 0; k < batch.images.size(); ++k) {
@@ -74,7 +75,7 @@ class Run : public ImageSink, public std::enable_shared_from_this<Run> {
  private:
   const http::Responder to_;
   std::shared_ptr<ImageService> service_;
-  const std::string model_, began_ = timestamp();
+  const std::string model_, task_id_, began_ = timestamp();
   A1111Request request_;
   std::mutex mutex_;
   ImageService::Ticket ticket_;  // under mutex_
@@ -149,13 +150,15 @@ void generate(State& state, bool from_image, http::Request& http, const http::Re
 }
 
 void progress(State& state, http::Request& request, const http::Responder& to) {
-  Json json{{"progress", 0.0}, {"eta_relative", 0.0}, {"state", nullptr}, {"current_image", nullptr}, {"textinfo", nullptr}};
+  Json json{{"progress", 0.0},          {"eta_relative", 0.0}, {"state", nullptr},
+            {"current_image", nullptr}, {"textinfo", nullptr}, {"current_task", nullptr}};
   ImageProgress p;
   std::vector<Image> preview;
   std::string began = "0";
   const auto runs = state.running();
   if (!runs.empty()) {
     began = runs[0]->began();
+    if (!runs[0]->task_id().empty()) json["current_task"] = runs[0]->task_id();
     runs[0]->with_ticket([&](ImageService::Ticket& ticket) { p = ticket.progress(), preview = ticket.preview(); });
     json["progress"] = std::max(p.share, 0.01);
     json["eta_relative"] = p.seconds_left.value_or(0);

@@ -275,9 +275,11 @@ TEST(A1111, ShowsProgressAndInterrupts) {
   EXPECT_EQ(idle.at("progress"), 0.0);
   EXPECT_EQ(idle.at("state").at("job_count"), 0);
   EXPECT_TRUE(idle.at("current_image").is_null());
+  EXPECT_TRUE(idle.at("current_task").is_null());
 
-  auto running = start_long_run();
+  auto running = start_long_run({{"force_task_id", "mine"}});
   const Json now = get("progress");
+  EXPECT_EQ(now.at("current_task"), "mine");
   EXPECT_GT(now.at("progress"), 0.0);
   EXPECT_LT(now.at("progress"), 1.0);
   EXPECT_GT(now.at("eta_relative"), 0.0);

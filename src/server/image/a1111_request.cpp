@@ -260,6 +260,7 @@ A1111Request read_a1111_request(const Fields& fields, bool from_image, const A11
   if (from_image) read_images(fields, limits.input_pixels, request);
   else read_hires(fields, request);
   read.send_images = fields.flag("send_images").value_or(true);
+  read.task_id = fields.text("force_task_id").value_or("");
   if (options.live_previews) read.task.preview_every = options.preview_every > 0 ? options.preview_every : request.steps;
   if (read.form.format != "png") check_save("image." + read.form.format, {}, request);
   return read;

@@ -12,7 +12,8 @@ struct A1111Request {
   std::string sampler;  // A1111's label, or as given
   bool send_images = true;
   int64_t clip_skip = 1;
-  Json echo;  // `parameters` of the response: the request with A1111's defaults
+  std::string task_id;  // force_task_id: the client's name for the run in /sdapi/v1/progress
+  Json echo;            // `parameters` of the response: the request with A1111's defaults
 };
 
 // `options`: with the request's override_settings applied. What A1111 has and hearth lacks is refused unless it is at its default: ApiError

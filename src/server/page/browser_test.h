@@ -33,7 +33,7 @@ class Browser {
   // The value of a JavaScript expression, awaited if it is a promise. A failed test, and null, if it throws.
   Json evaluate(const std::string& expression);
   // Waits until the expression is true; a failed test after `patience`.
-  bool wait_until(const std::string& expression, std::chrono::milliseconds patience = std::chrono::seconds(20));
+  bool wait_until(const std::string& expression, std::chrono::milliseconds patience = std::chrono::seconds(60));
 
   void click(const std::string& selector);  // in the middle of the first visible element that matches
   // The same for an element with this text, exactly: click_text(".message button", "Edit").

@@ -88,12 +88,6 @@ TEST(PageChat, stops_and_keeps_what_has_come) {
     browser.press("Enter");
     browser.wait_until(last + ".getAttribute('aria-busy') === 'true' && " + last_text + ".length > 10");
   };
-  const auto ends = [&] {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (server.metric("hearth_requests_running") > 0 && std::chrono::steady_clock::now() < until)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_EQ(server.metric("hearth_requests_running"), 0);
-  };
 
   // Esc stops the stream, and the server notices.
   begin("Who are you?");
@@ -103,7 +97,7 @@ TEST(PageChat, stops_and_keeps_what_has_come) {
   EXPECT_EQ(server.metric("hearth_requests_running"), 1);
   browser.press("Escape");
   browser.wait_until(idle + " && " + last + ".innerText.includes('stopped')");
-  ends();
+  wait_for_metric(server, "hearth_requests_running", 0);
   EXPECT_EQ(server.metric("hearth_requests_aborted"), 1);
 
   // A page that is left in the middle of an answer keeps what has come, and the server notices that, too.
@@ -112,7 +106,7 @@ TEST(PageChat, stops_and_keeps_what_has_come) {
   browser.wait_until(idle + " && document.querySelectorAll('.message').length === 4");
   EXPECT_GT(browser.evaluate(last_text + ".length"), 10);
   EXPECT_NE(browser.evaluate(last + ".innerText").get<std::string>().find("stopped"), std::string::npos);
-  ends();
+  wait_for_metric(server, "hearth_requests_running", 0);
   EXPECT_EQ(server.metric("hearth_requests_aborted"), 2);
 
   // What the server says is wrong stands in the conversation.

@@ -127,7 +127,7 @@ TEST(PageImages, shows_previews_stops_and_says_what_is_wrong) {
   Browser browser(1000, 760);
   open_images(browser);
   browser.fill("#image-prompt", "a red house");
-  for (const auto& [id, value] : {std::pair("#image-width", "128"), {"#image-height", "128"}, {"#image-steps", "1000"}})
+  for (const auto& [id, value] : {std::pair("#image-width", "256"), {"#image-height", "256"}, {"#image-steps", "1000"}})
     browser.fill(id, value);
   browser.click("#draw-button");
   browser.wait_until("document.querySelector('#job .line')?.textContent.includes('step ')");
@@ -135,6 +135,22 @@ TEST(PageImages, shows_previews_stops_and_says_what_is_wrong) {
   browser.press("Escape");  // what there is so far is an image
   browser.wait_until(drawn + " && document.querySelectorAll('.thumb').length === 1");
   EXPECT_TRUE(browser.complaints().empty()) << Json(browser.complaints()).dump();
+
+  // A run that waits behind somebody else's leaves that alone.
+  auto other = std::async(std::launch::async, [] {
+    return live_server().post("/sdapi/v1/txt2img", {{"width", 256}, {"height", 256}, {"steps", 1000}, {"force_task_id", "other"}});
+  });
+  wait_for_metric(live_server(), "hearth_image_jobs_running", 1);
+  browser.click("#draw-button");
+  browser.wait_until("document.querySelector('#job .line')?.textContent === 'Waiting'");
+  wait_for_metric(live_server(), "hearth_image_jobs_waiting", 1);
+  browser.press("Escape");
+  browser.wait_until(drawn);
+  wait_for_metric(live_server(), "hearth_image_jobs_waiting", 0);
+  EXPECT_EQ(live_server().metric("hearth_image_jobs_running"), 1);
+  EXPECT_EQ(live_server().post("/sdapi/v1/interrupt", Json::object()).status, 200);
+  EXPECT_EQ(other.get().json()["images"].size(), 1u);
+  EXPECT_EQ(browser.evaluate("document.querySelectorAll('.thumb').length"), 1);
 
   browser.evaluate("(() => { const e = document.querySelector('#image-scheduler'); e.value = 'karras'; e.onchange(); })()");
   browser.click("#draw-button");

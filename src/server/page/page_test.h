@@ -40,6 +40,14 @@ inline void say(Browser& browser, const std::string& text) {
   browser.wait_until("document.querySelectorAll('.message').length === " + std::to_string(before.get<int>() + 2) + " && " + idle);
 }
 
+// Waits until a metric has the value.
+inline void wait_for_metric(const LiveServer& server, const std::string& name, double value) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (server.metric(name) != value && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(server.metric(name), value) << name;
+}
+
 // The picture of a document is made again with HEARTH_SCREENSHOTS=FOLDER.
 inline void keep_screenshot(Browser& browser, const std::string& name) {
   const std::string png = browser.screenshot();

@@ -6,12 +6,12 @@ import {infoOf, requestOf} from './image_request.js';
 import {absence, chooseModel, chosenEntry, chosenModel} from './models.js';
 import {paint} from './paint.js';
 import {adoptModel, imageParameters, row} from './parameters.js';
-import {keepSetting, setting} from './store.js';
+import {keepSetting, newId, setting} from './store.js';
 
 // What the form says: values of parameters by name; prompt, negative_prompt; initImage and mask, data URLs.
 let values = {prompt: '', negative_prompt: ''};
 let samplers = [];   // as the server lists them
-let running = null;  // {abort, stopping}
+let running = null;  // {id, abort, stopping}
 let shown = false;
 
 // Values that differ from where the form starts.
@@ -202,8 +202,7 @@ function showProblem(message) {
   toJob();
 }
 
-// Asks for progress until the run ends. The server has one queue of images: what runs may be someone else's, so this shows only what runs
-// after the run of this page has begun.
+// Asks for progress until the run ends. What runs may be someone else's: then this one waits.
 async function follow(run) {
   while (running === run) {
     await wait(run.polled ? 400 : 100);
@@ -211,10 +210,14 @@ async function follow(run) {
     try {
       const p = await get('sdapi/v1/progress');
       if (running !== run) return;
+      if (p.current_task !== run.id) {
+        if (!run.seen) showJob({text: 'Waiting'});
+        continue;
+      }
+      run.seen = true;
       const {sampling_step: step, sampling_steps: steps, job} = p.state;
       const words = [];
       if (run.stopping) words.push('Stopping');
-      else if (p.progress === 0) words.push('Waiting');
       if (job) words.push(job);
       if (steps) words.push(`step ${step} of ${steps}`);
       if (p.eta_relative > 1) words.push(`${Math.round(p.eta_relative)} s left`);
@@ -233,7 +236,7 @@ async function start() {
     invalid.reportValidity();
     return;
   }
-  const run = running = {abort: new AbortController(), stopping: false};
+  const run = running = {id: newId(), abort: new AbortController(), stopping: false};
   find('draw-button').textContent = 'Stop';
   const {path, body} = requestOf(values, chosenModel('image'));
   const {initImage, mask, ...settings} = structuredClone(values);
@@ -242,7 +245,7 @@ async function start() {
   follow(run);
   let problem = null;
   try {
-    const answer = await post(path, body, run.abort.signal);
+    const answer = await post(path, {...body, force_task_id: run.id}, run.abort.signal);
     await addPictures(answer.images, infoOf(answer), settings);
     announce(answer.images.length === 1 ? 'The image is ready' : `${answer.images.length} images are ready`);
   } catch (error) {
@@ -255,13 +258,20 @@ async function start() {
   if (!(problem instanceof ApiError)) throw problem;
 }
 
-// First the server is asked to end after the step that runs and to send what there is; a second time the request is dropped.
-function stop() {
+// First the server is asked to end after the step that runs and to send what there is; a second time, or while it waits for others, the
+// request is dropped.
+async function stop() {
   const run = running;
   if (!run) return;
   if (run.stopping) return run.abort.abort();
   run.stopping = true;
-  post('sdapi/v1/interrupt', {}).catch((error) => note(error.message));
+  try {
+    const p = await get('sdapi/v1/progress?skip_current_image=true');
+    if (p.current_task === run.id) await post('sdapi/v1/interrupt', {});
+    else run.abort.abort();
+  } catch (error) {
+    note(error.message);
+  }
 }
 
 // ——— The tab
