@@ -125,6 +125,7 @@ std::shared_ptr<Sink> Engine::Loop::leave(Answer& answer) {
   answer.ended = true;
   for (const auto& choice : choices_)
     if (&choice->answer() == &answer) retire(*choice);
+  publish();  // who sees that nothing runs sees that nothing is in use
   const std::lock_guard lock(inbox_->mutex);
   --inbox_->open;
   if (answer.admitted == 0) --inbox_->waiting;
@@ -144,7 +145,6 @@ void Engine::Loop::finish(Answer& answer) {
     inbox_->mean_seconds += (end - answer.admitted - inbox_->mean_seconds) / 8;
   }
   const auto sink = leave(answer);
-  publish();
   safely([&] { sink->done(answer.usage); });
 }
 
@@ -152,7 +152,6 @@ void Engine::Loop::fail(Answer& answer, std::exception_ptr error) {
   if (answer.ended) return;
   ++counted_.failed;
   const auto sink = leave(answer);
-  publish();
   safely([&] { sink->failed(std::move(error)); });
 }
 
@@ -160,7 +159,6 @@ void Engine::Loop::cancel(Answer& answer) {
   if (answer.ended) return;
   ++counted_.aborted;
   const auto sink = leave(answer);
-  publish();
   safely([&] { sink->failed(std::make_exception_ptr(StoppedError("the request was canceled"))); });
 }
 

@@ -81,13 +81,14 @@ bool Engine::Loop::idle() const {
 }
 
 EngineMetrics Engine::Loop::metrics() const {
-  EngineMetrics m;
+  int64_t waiting = 0, running = 0;
   {
-    const std::lock_guard lock(metrics_mutex_);
-    m = published_;
+    const std::lock_guard lock(inbox_->mutex);
+    waiting = inbox_->waiting, running = inbox_->open - inbox_->waiting;
   }
-  const std::lock_guard lock(inbox_->mutex);
-  m.waiting = inbox_->waiting, m.running = inbox_->open - inbox_->waiting;
+  const std::lock_guard lock(metrics_mutex_);  // after the requests: what they used was published before they ended
+  EngineMetrics m = published_;
+  m.waiting = waiting, m.running = running;
   return m;
 }
 

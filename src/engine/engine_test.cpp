@@ -140,7 +140,7 @@ std::vector<Request> mixed_requests(int64_t count) {
 
 void expect_no_pages_in_use(const Engine& engine) {
   const auto until = steady_clock::now() + std::chrono::seconds(2);
-  while (engine.metrics().pages_used > 0 && steady_clock::now() < until) std::this_thread::yield();
+  while (!engine.idle() && steady_clock::now() < until) std::this_thread::yield();
   const EngineMetrics m = engine.metrics();
   EXPECT_EQ(m.pages_used, 0);
   EXPECT_EQ(m.waiting, 0);

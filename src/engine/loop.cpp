@@ -179,7 +179,7 @@ void Engine::Loop::publish() {
   const models::TextPool& pool = *pool_;
   int64_t total = 0, free = 0;
   for (const auto& group : pool.groups()) total += group.pages, free += group.free;
-  const bool counts = now() - counted_pages_ > 0.1 || choices_.empty();
+  const bool counts = now() - counted_pages_ > 0.1 || std::ranges::all_of(choices_, [](const auto& choice) { return choice->ended(); });
   if (counts) releasable_ = cache_.releasable(), counted_pages_ = now();
   counted_.pages_cached = std::min(releasable_, total - free);
   counted_.pages_free = free + counted_.pages_cached;
