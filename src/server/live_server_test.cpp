@@ -1,5 +1,8 @@
 #include "server/live_server_test.h"
 
+#include <fmt/format.h>
+#include <poll.h>
+
 #include <algorithm>
 
 namespace hearth::server::test {
@@ -144,6 +147,55 @@ double LiveServer::metric(const std::string& name) const {
     begin = end + 1;
   }
   return -1;
+}
+
+bool LiveServer::becomes(const std::string& name, double value, std::chrono::milliseconds patience) const {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (metric(name) != value) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+Visitor::Visitor(const LiveServer& server, const std::string& path, const Json& body) : handle_(curl_easy_init()) {
+  const std::string text = body.dump(), host = server.url().substr(server.url().find("//") + 2);
+  std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", path,
+                                    host, text.size(), text);
+  curl_easy_setopt(handle_, CURLOPT_URL, server.url().c_str());
+  curl_easy_setopt(handle_, CURLOPT_CONNECT_ONLY, 1L);
+  curl_easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle_, CURLOPT_NOPROXY, "*");
+  EXPECT_EQ(curl_easy_perform(handle_), CURLE_OK);
+  while (!request.empty()) {
+    size_t sent = 0;
+    const CURLcode code = curl_easy_send(handle_, request.data(), request.size(), &sent);
+    if (code == CURLE_AGAIN) continue;
+    EXPECT_EQ(code, CURLE_OK) << curl_easy_strerror(code);
+    if (code != CURLE_OK) return;
+    request.erase(0, sent);
+  }
+}
+
+bool Visitor::sees(const std::string& text) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(handle_, CURLINFO_ACTIVESOCKET, &socket);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (in_.find(text) == in_.npos) {
+    pollfd events{socket, POLLIN, 0};
+    if (std::chrono::steady_clock::now() > end || ::poll(&events, 1, 1000) < 0) return false;
+    char buffer[16384];
+    size_t received = 0;
+    const CURLcode code = curl_easy_recv(handle_, buffer, sizeof buffer, &received);
+    if (code == CURLE_AGAIN) continue;
+    if (code != CURLE_OK || received == 0) return false;
+    in_.append(buffer, received);
+  }
+  return true;
+}
+
+void Visitor::leave() {
+  if (handle_) curl_easy_cleanup(std::exchange(handle_, nullptr));
 }
 
 const LiveServer& live_server() {

@@ -4,8 +4,10 @@
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "server/fields.h"
 #include "server/server.h"
@@ -42,6 +44,8 @@ class LiveServer {
   void leave_after(const std::string& path, const Json& body, size_t bytes) const;
   // The value of a metric's first line that begins with this; -1 if there is none.
   double metric(const std::string& name) const;
+  // Whether the metric gets this value in time.
+  bool becomes(const std::string& name, double value, std::chrono::milliseconds patience = std::chrono::seconds(60)) const;
 
   const std::string& url() const { return url_; }
   // SIGTERM's effect; returns when serve() has returned.
@@ -51,6 +55,24 @@ class LiveServer {
   std::atomic<bool> stop_ = false;
   std::string url_;
   std::thread thread_;
+};
+
+// A client that sends a POST request and leaves when the test wants it to, at the latest at its end.
+class Visitor {
+ public:
+  Visitor(const LiveServer& server, const std::string& path, const Json& body);
+  ~Visitor() { leave(); }
+  Visitor(Visitor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), in_(std::move(other.in_)) {}
+  Visitor& operator=(Visitor&&) = delete;
+
+  // Reads until the response has this text; false if it ends without, or after a minute.
+  bool sees(const std::string& text);
+  const std::string& read() const { return in_; }  // so far
+  void leave();
+
+ private:
+  CURL* handle_;
+  std::string in_;
 };
 
 // One for all tests of a program, with the demo models.

@@ -43,25 +43,42 @@ int64_t written_at(const fs::path& path) {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::file_clock::to_sys(at).time_since_epoch()).count();
 }
 
+// How long a request to unload waits for another one that has been answered, but has not returned yet.
+constexpr std::chrono::seconds patience{1};
+
+struct Services {
+  std::unique_ptr<LanguageService> language;
+  std::unique_ptr<ImageService> image;
+};
+
 }  // namespace
 
-struct ModelHost::Impl {
+struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
   struct Model {
     OfferedModel offered;
-    std::shared_ptr<LanguageService> language;
-    std::shared_ptr<ImageService> image;
+    Services services;
+    int64_t leases = 0;  // pointers that were given out
     int64_t used = 0;
-    bool loading = false;   // by a thread, which first waits for room
-    bool has_room = false;  // while it is loaded: its memory is set aside
+    bool loading = false;
 
-    bool loaded() const { return language || image; }
-    // Besides this table nobody has it, and it answers nothing.
-    bool idle() const {
-      return (!language || (language.use_count() == 1 && language->engine().idle())) &&
-             (!image || (image.use_count() == 1 && image->idle()));
+    bool loaded() const { return services.language || services.image; }
+    bool answers() const {
+      return (services.language && !services.language->engine().idle()) || (services.image && !services.image->idle());
     }
-    int64_t bytes() const { return language ? language->bytes() : image ? image->bytes() : 0; }
+    bool idle() const { return leases == 0 && !answers(); }
+    int64_t bytes() const { return services.language ? services.language->bytes() : services.image ? services.image->bytes() : 0; }
   };
+
+  // A pointer that keeps the model in memory. It does not own the service: the last one is often released on the service's own thread,
+  // which cannot end itself.
+  template <class Service> std::shared_ptr<Service> lease(Model& model, const std::unique_ptr<Service>& service) {
+    ++model.leases;
+    return {service.get(), [impl = shared_from_this(), &model](Service*) {
+              const std::lock_guard lock(impl->mutex);
+              --model.leases;
+              impl->changed.notify_all();
+            }};
+  }
 
   Model& find(const std::string& id) {
     if (id.empty()) return models.front();
@@ -79,28 +96,34 @@ struct ModelHost::Impl {
     return model.offered.weight_bytes + (model.offered.kind == OfferedModel::Kind::language ? cache_bytes() : 0);
   }
 
-  // Waits a moment until `holds`: what has just been answered is still held while its last bytes are written.
-  bool soon(std::unique_lock<std::mutex>& lock, const auto& holds) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      changed.wait_for(lock, std::chrono::milliseconds(2));
-    }
-    return true;
-  }
-
-  // Sets memory aside for `model`, or returns false. Unloads idle models for it, first those that were not used for longest.
-  bool make_room(Model& model) {
+  // Takes out of the table what must go so that everything fits, models that load included: those that were not used for longest. The
+  // caller destroys it without the mutex.
+  std::vector<Services> make_room(std::unique_lock<std::mutex>& lock) {
+    const auto until = std::chrono::steady_clock::now() + patience;
     for (;;) {
-      int64_t sum = needed(model);
-      Model* oldest = nullptr;
+      int64_t sum = 0;
+      std::vector<Model*> idle, out;
+      bool soon_idle = false;
       for (Model& m : models) {
-        sum += m.has_room ? needed(m) : m.bytes();
-        if (m.loaded() && m.idle() && (!oldest || m.used < oldest->used)) oldest = &m;
+        sum += m.loading ? needed(m) : m.bytes();
+        if (m.loaded() && m.idle()) idle.push_back(&m);
+        else if (m.loaded() && !m.answers()) soon_idle = true;
       }
-      if (options.memory_limit == 0 || sum <= options.memory_limit) return model.has_room = true;
-      if (!oldest) return false;
-      oldest->language.reset(), oldest->image.reset();
+      std::ranges::sort(idle, {}, &Model::used);
+      for (Model* const m : idle) {
+        if (options.memory_limit == 0 || sum <= options.memory_limit) break;
+        sum -= m->bytes();
+        out.push_back(m);
+      }
+      if (options.memory_limit == 0 || sum <= options.memory_limit) {
+        std::vector<Services> dropped;
+        for (Model* const m : out) dropped.push_back(std::move(m->services));
+        return dropped;
+      }
+      if (soon_idle && changed.wait_until(lock, until) != std::cv_status::timeout) continue;
+      ApiError error(503, "all models in memory are answering, and there is no room for another", "model", "no_memory");
+      error.retry_after = 5;
+      throw error;
     }
   }
 
@@ -117,27 +140,21 @@ struct ModelHost::Impl {
     model.used = ++clock;
     if (model.loaded()) return model;
     model.loading = true;
-    if (!soon(lock, [&] { return make_room(model); })) {
-      model.loading = false;
-      changed.notify_all();
-      ApiError error(503, "all models in memory are answering, and there is no room for another", "model", "no_memory");
-      error.retry_after = 5;
-      throw error;
-    }
-    lock.unlock();
-    std::shared_ptr<LanguageService> text;
-    std::shared_ptr<ImageService> images;
+    Services made;
     std::exception_ptr failed;
     try {
+      std::vector<Services> dropped = make_room(lock);
+      lock.unlock();
+      dropped.clear();
       LanguageService::Options how = options.language;
       how.path = model.offered.path;
       how.engine.cache_bytes = cache_bytes();
-      if (language) text = std::make_shared<LanguageService>(model.offered.id, how);
-      else images = std::make_shared<ImageService>(model.offered.id, model.offered.path, options.image);
+      if (language) made.language = std::make_unique<LanguageService>(model.offered.id, how);
+      else made.image = std::make_unique<ImageService>(model.offered.id, model.offered.path, options.image);
     } catch (...) { failed = std::current_exception(); }
-    lock.lock();
-    model.loading = model.has_room = false;
-    model.language = std::move(text), model.image = std::move(images);
+    if (!lock.owns_lock()) lock.lock();
+    model.loading = false;
+    model.services = std::move(made);
     changed.notify_all();
     if (failed) std::rethrow_exception(failed);
     return model;
@@ -146,11 +163,11 @@ struct ModelHost::Impl {
   Options options;
   std::vector<Model> models;
   std::mutex mutex;
-  std::condition_variable changed;  // a model was loaded, or could not be
+  std::condition_variable changed;  // a model was loaded, or a pointer to one was given back
   int64_t clock = 0;
 };
 
-ModelHost::ModelHost(const Options& options) : impl_(std::make_unique<Impl>()) {
+ModelHost::ModelHost(const Options& options) : impl_(std::make_shared<Impl>()) {
   impl_->options = options;
   auto models = options.models;
   if (models.empty()) models = {{"demo-language-model", ""}, {"demo-model", ""}};
@@ -173,7 +190,6 @@ ModelHost::ModelHost(const Options& options) : impl_(std::make_unique<Impl>()) {
       for (const auto& [tensor, info] : checkpoint.tensors()->list()) m.weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
     } else {
       m.weight_bytes = weight_files_bytes(path);
-      m.defaults = api::image_defaults(path, options.image);  // refuses what cannot run
     }
     for (const Impl::Model& other : impl_->models)
       if (other.offered.id == m.id) fail<UsageError>("two models have the id '{}'; give one another with -m ID=PATH", m.id);
@@ -184,7 +200,10 @@ ModelHost::ModelHost(const Options& options) : impl_(std::make_unique<Impl>()) {
   }
 }
 
-ModelHost::~ModelHost() = default;
+// Without the mutex, which requests that are canceled here take.
+ModelHost::~ModelHost() {
+  for (Impl::Model& model : impl_->models) model.services = {};
+}
 
 std::vector<OfferedModel> ModelHost::list() const {
   const std::lock_guard lock(impl_->mutex);
@@ -206,12 +225,14 @@ OfferedModel ModelHost::find(const std::string& id) const {
 
 std::shared_ptr<LanguageService> ModelHost::language(const std::string& id) {
   std::unique_lock lock(impl_->mutex);
-  return impl_->loaded(lock, id, OfferedModel::Kind::language).language;
+  Impl::Model& model = impl_->loaded(lock, id, OfferedModel::Kind::language);
+  return impl_->lease(model, model.services.language);
 }
 
 std::shared_ptr<ImageService> ModelHost::image(const std::string& id) {
   std::unique_lock lock(impl_->mutex);
-  return impl_->loaded(lock, id, OfferedModel::Kind::image).image;
+  Impl::Model& model = impl_->loaded(lock, id, OfferedModel::Kind::image);
+  return impl_->lease(model, model.services.image);
 }
 
 void ModelHost::load(const std::string& id) {
@@ -220,26 +241,29 @@ void ModelHost::load(const std::string& id) {
 }
 
 void ModelHost::unload(const std::string& id) {
+  Services dropped;  // destroyed without the mutex
   std::unique_lock lock(impl_->mutex);
   Impl::Model& model = impl_->find(id);
-  if (!impl_->soon(lock, [&] { return !model.loading && model.idle(); }))
+  impl_->changed.wait_for(lock, patience, [&] { return model.loading || model.idle() || model.answers(); });
+  if (model.loading || !model.idle())
     throw ApiError(409, fmt::format("the model '{}' is answering", model.offered.id), "model", "model_busy");
-  model.language.reset(), model.image.reset();
+  dropped = std::move(model.services);
+  lock.unlock();
 }
 
 std::vector<std::shared_ptr<ImageService>> ModelHost::loaded_images() const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<std::shared_ptr<ImageService>> all;
-  for (const Impl::Model& m : impl_->models)
-    if (m.image) all.push_back(m.image);
+  for (Impl::Model& m : impl_->models)
+    if (m.services.image) all.push_back(impl_->lease(m, m.services.image));
   return all;
 }
 
 std::vector<std::shared_ptr<LanguageService>> ModelHost::loaded_language() const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<std::shared_ptr<LanguageService>> all;
-  for (const Impl::Model& m : impl_->models)
-    if (m.language) all.push_back(m.language);
+  for (Impl::Model& m : impl_->models)
+    if (m.services.language) all.push_back(impl_->lease(m, m.services.language));
   return all;
 }
 

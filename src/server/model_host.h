@@ -41,7 +41,7 @@ class ModelHost {
   std::vector<OfferedModel> list() const;
   OfferedModel find(const std::string& id) const;  // ApiError 404 "model_not_found"; an empty id: the first model
   // Loads it if necessary; an empty id: the first of the kind. ApiError 404; 400 for a model of the other kind; 503 if all resident models
-  // are answering and there is no room. The model stays as long as the pointer.
+  // are answering and there is no room. The model stays as long as the pointer, but not longer than this.
   std::shared_ptr<LanguageService> language(const std::string& id);
   std::shared_ptr<ImageService> image(const std::string& id);
   void load(const std::string& id);
@@ -51,7 +51,7 @@ class ModelHost {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace hearth::server

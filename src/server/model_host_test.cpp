@@ -1,4 +1,5 @@
 // Several models in one server, and tool calls of a model that knows none.
+#include <filesystem>
 #include <future>
 
 #include "api/assets.h"
@@ -32,15 +33,45 @@ TEST(Models, the_one_not_used_for_longest_makes_room) {
   EXPECT_EQ(ask(server, "a")["model"], "a");
   EXPECT_FALSE(loaded(server, "b"));
   // One that is answering stays; the other has to wait.
-  auto answer = std::async(std::launch::async, [&] { return ask(server, "a", 600); });
-  while (server.metric("hearth_requests_running{model=\"a\"}") != 1) std::this_thread::yield();
+  Visitor visitor(server, "/v1/completions",
+                  {{"model", "a"}, {"prompt", "The"}, {"max_tokens", 1000}, {"n", 2}, {"ignore_eos", true}, {"stream", true}});
+  ASSERT_TRUE(visitor.sees("data:"));
   const Response refused = server.post("/v1/completions", {{"model", "b"}, {"prompt", "The"}, {"max_tokens", 1}});
   EXPECT_EQ(refused.status, 503) << refused.body;
   EXPECT_GE(std::stoi(refused.headers.at("retry-after")), 1);
   EXPECT_EQ(server.post("/models/unload", {{"model", "a"}}).status, 409);
-  EXPECT_EQ(answer.get()["usage"]["completion_tokens"], 600);
+  EXPECT_TRUE(visitor.sees("[DONE]"));
   EXPECT_EQ(server.post("/models/unload", {{"model", "a"}}).status, 200);
   EXPECT_FALSE(loaded(server, "a"));
+}
+
+// A client that has its answer may unload the model at once, although the handler or the engine's thread still has it for a moment.
+TEST(Models, are_free_as_soon_as_they_have_answered) {
+  const LiveServer server(two_language_models(9'000'000));
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(ask(server, i % 2 ? "a" : "b", 1)["model"], i % 2 ? "a" : "b");
+    if (i % 3 == 0) { EXPECT_EQ(server.post("/models/unload", {{"model", i % 2 ? "a" : "b"}}).status, 200) << i; }
+  }
+}
+
+// Answers that are cut off end, and their models with them, before serve() returns; those in the background have no client that leaves.
+TEST(Models, end_while_they_answer) {
+  const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
+  const auto before = threads();
+  const Json endless{{"prompt", "The"}, {"max_tokens", 1000}, {"ignore_eos", true}, {"stream", true}};
+  ServeOptions options = two_language_models(0);
+  options.drain_seconds = 0;
+  LiveServer server(options);
+  const Response background =
+      server.post("/v1/responses", {{"input", "Hi"}, {"background", true}, {"max_output_tokens", 900}, {"ignore_eos", true}});
+  EXPECT_EQ(background.status, 200) << background.body;
+  Visitor visitor(server, "/v1/completions", endless);
+  EXPECT_TRUE(visitor.sees("data:"));
+  server.stop();
+  // A thread that has been joined is listed for a moment longer.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (threads() != before && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(threads(), before);
 }
 
 TEST(Models, without_a_limit_all_stay) {
