@@ -329,35 +329,13 @@ TEST(Requests, values_do_not_depend_on_company) {
 
 TEST(Server, answers_what_runs_before_it_ends) {
   LiveServer server;
-  auto answer = std::async(std::launch::async, [&] {
-    return server.post("/v1/completions", {{"prompt", "The"}, {"max_tokens", 300}, {"ignore_eos", true}});
-  });
-  while (server.metric("hearth_requests_running") != 1) std::this_thread::yield();
+  Visitor visitor(
+      server, "/v1/completions",
+      {{"prompt", "The"}, {"max_tokens", 1000}, {"ignore_eos", true}, {"stream", true}, {"stream_options", {{"include_usage", true}}}});
+  ASSERT_TRUE(visitor.sees("data:"));
   server.stop();
-  const Response response = answer.get();
-  EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(response.json()["usage"]["completion_tokens"], 300);
-}
-
-TEST(Server, a_full_queue_refuses_promptly) {
-  ServeOptions options;
-  options.models.language.engine.parallel = 1;
-  options.models.language.engine.max_queue = 1;
-  const LiveServer server(options);
-  std::vector<std::future<Response>> answers;
-  for (int i = 0; i < 8; ++i)
-    answers.push_back(std::async(std::launch::async, [&] {
-      return server.post("/v1/completions", {{"prompt", "The"}, {"max_tokens", 200}, {"ignore_eos", true}});
-    }));
-  int refused = 0;
-  for (auto& answer : answers) {
-    const Response response = answer.get();
-    if (response.status == 200) continue;
-    ++refused;
-    EXPECT_EQ(response.status, 429);
-    EXPECT_GE(std::stoi(response.headers.at("retry-after")), 1);
-  }
-  EXPECT_GE(refused, 1);
+  EXPECT_TRUE(visitor.sees("[DONE]"));
+  EXPECT_NE(visitor.read().find(R"("completion_tokens":1000)"), std::string::npos);
 }
 
 }  // namespace
