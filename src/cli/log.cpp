@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <string>
 
 #include "cli/help.h"
@@ -19,7 +19,13 @@ void write(std::string_view prefix, std::string_view color, std::string_view mes
   std::string line(prefix);
   if (colored) line = "\x1b[" + std::string(color) + "m" + line + "\x1b[0m";
   line.append(1, ' ').append(message).append(1, '\n');
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  // Not by stdio: a line that waits for its reader would hold the lock of stderr, and exit() waits for that.
+  for (size_t written = 0; written < line.size();) {
+    const ssize_t count = ::write(STDERR_FILENO, line.data() + written, line.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    written += size_t(count);
+  }
 }
 
 }  // namespace

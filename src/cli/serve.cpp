@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 
 #include "cli/command.h"
@@ -121,6 +122,7 @@ void run_serve(std::span<const std::string> arguments) {
     fmt::print("listening on {}\n", address);
     std::fflush(stdout);
   };
+  std::signal(SIGPIPE, SIG_IGN);  // a log whose reader has gone ends no requests
   server::serve(options, canceled);
 }
 

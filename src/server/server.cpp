@@ -5,6 +5,7 @@
 #include "hearth/hearth.h"
 #include "server/api/routes.h"
 #include "server/http/server.h"
+#include "server/log_queue.h"
 
 namespace hearth::server {
 namespace {
@@ -18,6 +19,7 @@ http::ErrorPage error_page(const http::ErrorReport& report) {
 }  // namespace
 
 void serve(ServeOptions options, const std::atomic<bool>& stop) {
+  LogQueue log(options.log);
   ModelHost models(options.models);
   ServerState state{.models = models, .version = version()};
   models.load("");  // the first model, so that the first request need not wait and errors come at once
@@ -32,14 +34,14 @@ void serve(ServeOptions options, const std::atomic<bool>& stop) {
   add_native(routes, state);
   add_page(routes, state);
   options.http.error_page = error_page;
-  if (options.log_requests) options.http.log = [log = options.log](const http::LogEntry& entry) { log(http::line_of(entry)); };
+  if (options.log_requests) options.http.log = [&log](const http::LogEntry& entry) { log.add(http::line_of(entry)); };
   http::HttpServer server(options.http, std::move(routes));
   server.start();
   options.listening(server.address());
   while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   state.draining = true;
-  options.log("draining: running requests are answered, new ones are refused");
-  if (!server.drain(std::chrono::seconds(options.drain_seconds))) options.log("some requests were not answered in time");
+  log.add("draining: running requests are answered, new ones are refused");
+  if (!server.drain(std::chrono::seconds(options.drain_seconds))) log.add("some requests were not answered in time");
 }
 
 }  // namespace hearth::server

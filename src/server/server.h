@@ -15,7 +15,7 @@ struct ServeOptions {
   http::ServerOptions http;
   int64_t drain_seconds = 60;  // for running requests, after `stop`
   bool log_requests = false;
-  std::function<void(const std::string& line)> log;           // notes for the operator
+  std::function<void(const std::string& line)> log;           // notes for the operator; on a thread of its own, may wait
   std::function<void(const std::string& address)> listening;  // once, when requests are answered
 };
 
