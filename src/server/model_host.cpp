@@ -190,6 +190,7 @@ ModelHost::ModelHost(const Options& options) : impl_(std::make_shared<Impl>()) {
       for (const auto& [tensor, info] : checkpoint.tensors()->list()) m.weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
     } else {
       m.weight_bytes = weight_files_bytes(path);
+      m.defaults = api::image_defaults(path, options.image);  // refuses what cannot run
     }
     for (const Impl::Model& other : impl_->models)
       if (other.offered.id == m.id) fail<UsageError>("two models have the id '{}'; give one another with -m ID=PATH", m.id);
