@@ -174,8 +174,8 @@ TEST(PageImages, offers_only_what_the_server_honors) {
     const image = canvas.toDataURL(), refused = [];
     const masked = {...start, initImage: image, mask: image, inpaint_full_res: true};
     const bases = [start, {...start, enable_hr: true}, {...start, initImage: image}, masked];
-    // Larger values take long, and those of a sampler's own options need that sampler.
-    const elsewhere = ['width', 'height', 'steps', 'seed', 'batch_size', 'n_iter', 'hr_scale', 'distilled_cfg_scale'];
+    // Larger values take long, and some need a sampler or a model with that option.
+    const elsewhere = ['width', 'height', 'steps', 'seed', 'batch_size', 'n_iter', 'hr_scale', 'distilled_cfg_scale', 'image_cfg_scale'];
     let asked = 0;
     for (const [k, base] of bases.entries()) {
       for (const p of imageParameters) {

@@ -78,6 +78,7 @@ export const imageParameters = [
   number('s_noise', 'Churn noise', 0, undefined, 0.01, 'For samplers that have it', {more: true}),
   number('s_tmin', 'Churn from', 0, undefined, 0.1, 'Smallest sigma', {more: true}),
   number('s_tmax', 'Churn to', 0, undefined, 0.1, 'Largest sigma', {more: true}),
+  number('image_cfg_scale', 'Image guidance', 0, undefined, 0.1, 'For models that edit by instruction', {when: toImages, more: true}),
   number('distilled_cfg_scale', 'Distilled guidance', 0, undefined, 0.5, 'For models that take it as an input', {more: true}),
   integer('CLIP_stop_at_last_layers', 'CLIP skip', 1, 12, 'Layers from the end of the text encoder', {option: true, more: true}),
   choice('randn_source', 'Noise', ['NV', 'CPU'], 'Whose random numbers', {option: true, more: true}),
@@ -102,15 +103,20 @@ export function adoptModel(entry, samplers) {
 const elsewhere = new Set(['model', 'stream', 'n', 'logprobs', 'top_logprobs', 'continue_final_message', 'max_completion_tokens',
   'repeat_penalty']);
 
-// Takes over the ranges of /openapi.json, and its fields that the table lacks.
+function narrow(parameter, schema) {
+  if (parameter.type !== 'number') return;
+  parameter.min = finite(Math.max(parameter.min ?? -Infinity, schema.minimum ?? -Infinity));
+  parameter.max = finite(Math.min(parameter.max ?? Infinity, schema.maximum ?? Infinity));
+}
+
+// Takes over the ranges of /openapi.json, and its fields for text that the table lacks.
 export function adoptSchema(document) {
-  const fields = document.paths?.['/v1/chat/completions']?.post?.requestBody?.content?.['application/json']?.schema?.properties ?? {};
-  for (const [name, schema] of Object.entries(fields)) {
+  const fieldsOf = (path) => document.paths?.[path]?.post?.requestBody?.content?.['application/json']?.schema?.properties ?? {};
+  const ofImages = {...fieldsOf('/sdapi/v1/img2img'), ...fieldsOf('/sdapi/v1/txt2img')};
+  for (const p of imageParameters) narrow(p, ofImages[p.sentAs ?? p.name] ?? {});
+  for (const [name, schema] of Object.entries(fieldsOf('/v1/chat/completions'))) {
     const known = textParameters.find((p) => p.name === name);
-    if (known?.type === 'number') {
-      known.min = Math.max(known.min ?? -Infinity, schema.minimum ?? -Infinity);
-      known.max = Math.min(known.max ?? Infinity, schema.maximum ?? Infinity);
-    }
+    if (known) narrow(known, schema);
     if (known || elsewhere.has(name)) continue;
     const label = name.replaceAll('_', ' ').replace(/^./, (c) => c.toUpperCase()), help = schema.description ?? '';
     const made = schema.type === 'integer' ? integer(name, label, schema.minimum, schema.maximum, help)
