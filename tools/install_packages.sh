@@ -8,7 +8,7 @@
 set -eu
 
 build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libcurl4-openssl-dev libboost-dev libgtest-dev libbenchmark-dev libvalijson-dev"
-tests="clang-format clang-tidy"
+tests="clang-format clang-tidy chromium"
 deb="dpkg-dev file"
 
 list=false
