@@ -196,14 +196,27 @@ TEST(Times, SlowBody) {
   EXPECT_TRUE(client.ended());
 }
 
+TEST(Times, ABodyThatAlwaysMakesSomeProgressHasThemToo) {
+  const auto server = serve(routes(), hasty());
+  Client client(server->port());
+  client.send("POST /data HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
+  std::atomic<bool> stop{false};
+  std::thread sender([&] {
+    while (!stop && client.send("x")) std::this_thread::sleep_for(10ms);
+  });
+  EXPECT_EQ(client.reply(5s).status, 408);
+  stop = true;
+  sender.join();
+}
+
 TEST(Times, ALargeBodyMayTakeLonger) {
   ServerOptions options = hasty();
   options.limits.slowest = 10'000;
   const auto server = serve(routes(), options);
   Client client(server->port());
-  client.send("POST /data HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n");
+  std::string header = "POST /data HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n";
   for (int i = 0; i < 6; ++i) {  // twice the time of a short body, at four times the slowest rate
-    client.send(std::string(10'000, 'x'));
+    client.send(std::exchange(header, "") + std::string(10'000, 'x'));
     std::this_thread::sleep_for(50ms);
   }
   EXPECT_EQ(client.reply().status, 200);

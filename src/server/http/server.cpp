@@ -126,7 +126,9 @@ void HttpServer::Impl::accept() {
   acceptor->async_accept(io[index]->context, [this, index](const ErrorCode& error, Socket socket) {
     if (!acceptor->is_open() || error == asio::error::operation_aborted) return;
     if (!error) {
-      accepted(std::move(socket), index);
+      try {
+        accepted(std::move(socket), index);
+      } catch (const std::exception&) {}  // NOLINT(bugprone-empty-catch): no memory for this connection; others still come
       return accept();
     }
     pause->expires_after(accept_pause);

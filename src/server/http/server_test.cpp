@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -107,6 +108,65 @@ TEST(Server, StreamsFromAnotherThread) {
     EXPECT_EQ(reply.headers.get("transfer-encoding"), old ? "" : "chunked");
     EXPECT_EQ(reply.headers.get("connection"), old ? "close" : "");
   }
+}
+
+TEST(Server, AnEmptyWriteDoesNotEndTheStream) {
+  Routes routes;
+  routes.add("GET", "/stream", [](const Request&, const Responder& to) {
+    to.begin_stream(200, "text/plain");
+    for (const char* part : {"a", "", "b"}) EXPECT_EQ(to.write(part), Sent::queued);
+    to.end();
+  });
+  const auto server = serve(std::move(routes));
+  Client client(server->port());
+  for (int i = 0; i < 2; ++i) {
+    client.send(get("/stream"));
+    EXPECT_EQ(client.reply().body, "ab");
+  }
+}
+
+// Its end is that of the connection, whatever the client of HTTP/1.0 has asked for.
+TEST(Server, AStreamWithoutChunksEndsTheConnection) {
+  Routes routes;
+  routes.add("GET", "/stream", [](const Request&, const Responder& to) {
+    to.begin_stream(200, "text/plain");
+    to.write("all");
+    to.end();
+  });
+  const auto server = serve(std::move(routes));
+  Client client(server->port());
+  client.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  const Reply reply = client.reply(5s);
+  EXPECT_EQ(reply.status, 200) << "the connection has not ended";
+  EXPECT_EQ(reply.headers.get("connection"), "close");
+  EXPECT_EQ(reply.body, "all");
+}
+
+TEST(Server, RefusesStatusesThatNoResponseHas) {
+  Routes routes;
+  routes.add("GET", "/{status}", [](const Request& request, const Responder& to) {
+    const int status = std::stoi(std::string(request.param("status")));
+    EXPECT_THROW(to.begin_stream(status, "text/plain"), Error) << status;
+    if (status != 204) { EXPECT_THROW(to.respond(status, "text/plain", ""), Error) << status; }
+    to.respond(200, "text/plain", "ok");
+  });
+  const auto server = serve(std::move(routes));
+  for (const char* path : {"/100", "/199", "/204", "/600"}) EXPECT_EQ(ask(server->port(), get(path)).body, "ok") << path;
+}
+
+TEST(Server, ReadsLittleAheadWhileAHandlerWorks) {
+  Routes routes = echo_routes();
+  std::promise<Responder> waiting;
+  routes.add("GET", "/slow", [&](const Request&, const Responder& to) { waiting.set_value(to); });
+  const auto server = serve(std::move(routes));
+  Client client(server->port());
+  client.send(get("/slow"));
+  const Responder to = received(waiting);
+  const timeval brief{0, 300'000};
+  setsockopt(client.socket(), SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof brief);
+  EXPECT_FALSE(client.send(std::string(100 << 20, 'x'))) << "the network holds some megabytes, the server no more than its limit";
+  to.respond(200, "text/plain", "first");
+  EXPECT_EQ(client.reply().body, "first");
 }
 
 TEST(Server, EachWriteIsSentAtOnce) {
