@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "core/memory.h"
 #include "engine/loop.h"
 

@@ -1,6 +1,7 @@
 // Whole requests on small networks: the answers alone are the yardstick for everything that several requests share.
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <future>
 #include <random>
 
