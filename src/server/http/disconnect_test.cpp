@@ -1,6 +1,7 @@
 // Clients that vanish, and clients that do not read.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -227,6 +228,23 @@ TEST(Disconnect, AClientThatStopsReadingAResponseIsDroppedInTime) {
   client.send(get("/big"));
   ASSERT_TRUE(eventually([&] { return answered && server->counts().requests == 0; }));
   EXPECT_TRUE(eventually([&] { return server->counts().connections == 0; }));
+}
+
+TEST(Disconnect, AClientThatReadsTooSlowlyIsDroppedAlthoughItMakesProgress) {
+  Routes routes;
+  routes.add("GET", "/big", [](const Request&, const Responder& to) { to.respond(200, "text/plain", std::string(50'000'000, 'x')); });
+  ServerOptions options;
+  options.limits.write_time = 300ms;
+  options.limits.slowest = 1 << 30;
+  const auto server = serve(std::move(routes), options);
+  Client client(server->port());
+  client.receive_little();
+  client.send(get("/big"));
+  EXPECT_NE(client.read_until("\r\n\r\n"), "");
+  EXPECT_TRUE(eventually([&] {
+    char some[2048];
+    return recv(client.socket(), some, sizeof some, MSG_DONTWAIT) == 0 || server->counts().connections == 0;
+  }));
 }
 
 TEST(Disconnect, ResponderOutlivesTheServer) {

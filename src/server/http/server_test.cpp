@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -332,6 +333,51 @@ TEST(Server, LogsOneLineWithoutQueryOrBody) {
   EXPECT_NE(lines[1].find(" - - 400 "), std::string::npos) << lines[1];
   EXPECT_EQ(line_of({"c", "GET", "/a\x1b\n\xff", "id", 200, 1, 2.0, false, "x\ny"}),
             "c GET /a\\x1b\\x0a\\xff 200 1 bytes 2.0 ms id incomplete: x y");
+}
+
+// The connections of the first are still known to the network.
+TEST(Server, StartsAgainAtOnceAtTheSamePort) {
+  auto server = serve(echo_routes());
+  ServerOptions options;
+  options.port = server->port();
+  Client client(server->port());
+  client.send(get("/echo"));
+  EXPECT_EQ(client.reply().status, 200);
+  server.reset();
+  server = serve(echo_routes(), options);
+  EXPECT_EQ(ask(options.port, get("/echo")).status, 200);
+}
+
+TEST(Server, ReplacesTheSocketOfAServerThatWasKilled) {
+  const std::string path = std::filesystem::temp_directory_path() / fmt::format("hearth-killed-{}", getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int left_over = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(left_over, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(left_over);
+  ServerOptions options;
+  options.host = "unix:" + path;
+  const auto server = serve(echo_routes(), options);
+  Client client(path);
+  client.send(get("/echo"));
+  EXPECT_EQ(client.reply().status, 200);
+}
+
+TEST(Server, ABodyThatIsNotReadEndsTheConnection) {
+  const auto server = serve(echo_routes());
+  Client client(server->port());
+  client.send("OPTIONS /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 204);
+  EXPECT_EQ(reply.headers.get("connection"), "close");
+}
+
+TEST(Server, AsksForNoBodyThatIsThere) {
+  const auto server = serve(echo_routes());
+  Client client(server->port());
+  client.send(post("/echo", "text", "Expect: 100-continue\r\n"));
+  EXPECT_EQ(client.reply().status, 200);
 }
 
 TEST(Server, RefusesToStart) {
