@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <future>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace hearth::server {
