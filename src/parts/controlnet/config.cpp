@@ -119,7 +119,7 @@ ControlNetConfig ControlNetConfig::from(const Config& c) {
   return n;
 }
 
-ControlNetConfig ControlNetConfig::of_tensors(const TensorList& official, const UnetConfig& base, const std::string& where) {
+ControlNetConfig ControlNetConfig::of_tensors(const TensorList& official, const UnetConfig& base) {
   const UnetGeometry sizes = geometry_of(official);
   ControlNetConfig n{.unet = base};
   UnetConfig& u = n.unet;
@@ -152,10 +152,8 @@ ControlNetConfig ControlNetConfig::of_tensors(const TensorList& official, const 
                   .layers = 0,
                   .projected = size_along(official, "spatial_ch_projs.weight", 0)};
     while (official.contains(fmt::format("transformer_layes.{}.attn.in_proj_weight", unified.layers))) ++unified.layers;
-    if (width % unified.heads) fail<WeightError>("{}: a task embedding of width {}, expected a multiple of 8", where, width);
     n.unified = unified;
   }
-  require_same_half(n, base, where);
   return n;
 }
 

@@ -28,8 +28,8 @@ struct ControlNetConfig {
   // contradicts another.
   static ControlNetConfig from(const Config& config);
   // Of a file without a config.json: sizes as its tensors show them, and what they do not show (heads, norms, activations) as `base`, the
-  // UNet that it is for. WeightError unless the tensors under official names have the channels of `base`. `where`: for messages.
-  static ControlNetConfig of_tensors(const TensorList& official, const UnetConfig& base, const std::string& where);
+  // UNet that it is for, if require_same_half() does not find another.
+  static ControlNetConfig of_tensors(const TensorList& official, const UnetConfig& base);
 
   int64_t factor() const { return int64_t(1) << (hint_channels.size() - 1); }  // pixels of the image per latent pixel, each way
 

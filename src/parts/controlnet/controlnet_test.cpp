@@ -167,7 +167,7 @@ TEST(ControlNetConfig, tensors_and_the_unet_give_the_stated_configuration) {
     UnetConfig base = stated.unet;
     for (UnetConfig::Level& level : base.levels) level.depths_down.assign(size_t(level.layers), 7), level.attends_down = true;
     base.mid_depth = 5;
-    ControlNetConfig found = ControlNetConfig::of_tensors(tensors, base, "file");
+    ControlNetConfig found = ControlNetConfig::of_tensors(tensors, base);
     if (stated.unified) stated.unified->heads = found.unified->heads;  // which have no effect
     if (stated.unet.mid != UnetConfig::Mid::cross_attention) stated.unet.mid_depth = found.unet.mid_depth;
     if (name == std::string_view("small"))

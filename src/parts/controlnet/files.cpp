@@ -28,6 +28,14 @@ NameMap names_of_authors(const TensorList& stored, const nlohmann::json&) {
   return map;
 }
 
+// The same for a file whose weights are partly `up` and `down`.
+NameMap names_of_control_lora(const TensorList& stored, const nlohmann::json& config) {
+  TensorList whole = stored;
+  for (const auto& [name, info] : stored)
+    if (name.ends_with(".up")) whole[name.substr(0, name.size() - 2) + "weight"] = info;
+  return names_of_authors(whole, config);
+}
+
 }  // namespace
 
 const NetworkFiles controlnet_files{
@@ -37,6 +45,12 @@ const NetworkFiles controlnet_files{
                    .reading = names_of_authors},
                   {.name = "diffusers",
                    .marks = {"controlnet_cond_embedding.conv_in.weight", "controlnet_down_blocks.0.weight", "conv_in.weight"}}},
+};
+
+const NetworkFiles control_lora_files{
+    .classes = {"ControlLora"},
+    .spellings = {{.name = "original", .marks = {"lora_controlnet", "input_hint_block.0.weight"}, .reading = names_of_control_lora}},
+    .ignored = {"lora_controlnet"},
 };
 
 }  // namespace hearth::parts
