@@ -20,6 +20,7 @@
 
 #include "hearth/choices.h"
 #include "hearth/component.h"
+#include "hearth/control.h"
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
@@ -122,6 +123,9 @@ struct Request {
   Editing edit;                // the image that the run starts from
   // Images that the model looks at, in their order. UsageError for a model that looks at none.
   std::vector<Reference> references;
+  // Networks that steer the run by images: all of them act together, in whatever order they are given. UsageError, WeightError or
+  // UnsupportedError for one that does not fit the model.
+  std::vector<Control> controls;
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;

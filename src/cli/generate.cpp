@@ -12,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "hearth/preprocess.h"
 
 namespace hearth::cli {
 namespace {
@@ -33,11 +34,22 @@ std::vector<fs::path> check_outputs(const GenerateFlags& f) {
   const std::vector<fs::path> files = output_names(f.output, f.request.batch_size * f.batch_count);
   for (const fs::path& file : files) check_writable(file);
   if (!f.save_latents.empty()) check_writable(f.save_latents);
+  if (!f.save_control.empty()) {
+    check_save(f.save_control, {}, f.request);
+    for (const fs::path& file : output_names(f.save_control, int64_t(f.request.controls.size()))) check_writable(file);
+  }
   if (!f.preview.empty()) {
     check_save(f.preview, {}, f.request);
     for (const fs::path& file : output_names(f.preview, f.request.batch_size)) check_writable(file);
   }
   return files;
+}
+
+void save_controls(const GenerateFlags& f) {
+  if (f.save_control.empty()) return;
+  const std::vector<Control>& controls = f.request.controls;
+  const std::vector<fs::path> files = output_names(f.save_control, int64_t(controls.size()));
+  for (size_t k = 0; k < controls.size(); ++k) preprocess(controls[k].image, controls[k].preprocess).save(files[k]);
 }
 
 std::optional<Array> load_noise(const GenerateFlags& f) {
@@ -160,6 +172,7 @@ void run_generate(std::span<const std::string> arguments) {
   f.check(flags);
   const std::vector<fs::path> files = check_outputs(f);
   const std::optional<Array> noise = load_noise(f);
+  save_controls(f);
 
   ProgressLine line;
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };

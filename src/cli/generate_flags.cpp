@@ -2,6 +2,7 @@
 
 #include "cli/debug_flag.h"
 #include "core/error.h"
+#include "hearth/preprocess.h"
 
 namespace hearth::cli {
 
@@ -26,6 +27,15 @@ void GenerateFlags::add_to(Flags& flags) {
             [this](const std::string& t) { request.stop_after = parse_integer(t, 1, 1 << 20); });
   flags.text("--resume", "FILE", "Resume the run that --stop-after saved to this file; pass the same flags again", resume,
              "start at the first step");
+
+  flags.group("Adapters");
+  flags
+      .text("--control-preprocess", "HOW",
+            "Make the control images of the images in --control: canny:LOW:HIGH, threshold:LEVEL, blur:SIGMA, tile:FACTOR, invert, "
+            "shuffle:SEED or lineart; a control's own preprocess=HOW comes first",
+            control_preprocess, "the images are control images")
+      .completes(list_preprocessors());
+  flags.text("--save-control", "FILE", "Also write the control images; several are numbered as for --output", save_control, "not written");
 
   flags.group("Memory and performance");
   flags.add(
@@ -82,6 +92,10 @@ void GenerateFlags::check(const Flags& flags) {
   for (const ComponentInfo& c : list_components())
     if (c.role == ComponentRole::image_encoder && !c.adds.empty() && !open.paths[c.flag].empty() && request.references.empty())
       fail<UsageError>("{}: has no effect without --reference", c.flag);
+  for (const auto& [flag, value] : {std::pair("--control-preprocess", control_preprocess), {"--save-control", save_control}})
+    if (!value.empty() && request.controls.empty()) fail<UsageError>("{}: has no effect without --control", flag);
+  for (Control& control : request.controls)
+    if (control.preprocess.empty()) control.preprocess = control_preprocess;
   if (preview.empty() && !open.preview_decoder.empty()) fail<UsageError>("--preview-decoder: has no effect without --preview");
   constexpr int64_t most = 1 << 20;  // each needs a name in memory and a check that it can be written
   if (request.batch_size > most / batch_count)

@@ -10,7 +10,7 @@ struct GenerateFlags {
   OpenFlags open;
   Request request;
   SaveOptions save;
-  std::string output = "hearth.png", noise, save_latents, resume, preview;
+  std::string output = "hearth.png", noise, save_latents, resume, preview, control_preprocess, save_control;
   int64_t memory_limit = 0, batch_count = 1;
   bool json = false;
 

@@ -40,6 +40,12 @@ struct ImageEdit {
   bool encodes() const { return starts() || control; }  // the run uses the encoder
 };
 
+// A control network of a run, and the image that it sees.
+struct ControlTask {
+  Control control;  // without its image
+  Pixels image;     // of any size
+};
+
 // The state from which a stopped run resumes. Tensors are [B, h, w, C] on the host. `guidance`: the running average of the guidance
 // method; undefined if the method keeps none.
 struct ResumePoint {
@@ -53,10 +59,11 @@ struct ImageTask {
   uint64_t seed = 0, variation_seed = 0;
   ImageEdit edit;
   std::vector<Pixels> references;  // images that the model looks at, of any size
-  Tensor noise;                    // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
-  int64_t steps_before = 0;        // of a first pass, for prompts that change (text::PromptReading)
-  bool decode_if_ended = false;    // decodes if Request::finish ends it: no second pass follows
-  bool common_levels = false;      // uses sampling::common_schedule for any sampler; for comparing samplers
+  std::vector<ControlTask> controls;
+  Tensor noise;                  // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
+  int64_t steps_before = 0;      // of a first pass, for prompts that change (text::PromptReading)
+  bool decode_if_ended = false;  // decodes if Request::finish ends it: no second pass follows
+  bool common_levels = false;    // uses sampling::common_schedule for any sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;
 };
 
@@ -117,6 +124,8 @@ class ImageJob {
   virtual void resume(std::shared_ptr<const ResumePoint> state) = 0;
   // The memory mode and what it takes, found by dry runs: the first mode that fits the limit. UsageError if none does.
   virtual const MemoryPlan& plan() = 0;
+  // The control networks of the request.
+  virtual std::vector<ComponentReport> controls() const = 0;
   // Runs as plan() says. Phases "load", "encode", "sample", "decode". NonFiniteError names component and step; Canceled.
   virtual ImageResult run(const OnProgress& progress) = 0;
 };

@@ -37,7 +37,7 @@ struct LoadRequest {
 using Residence = std::map<std::string, double>;
 
 // The role of a component determines when a run needs it, and its precision.
-enum class Role { text_encoder, image_encoder, denoiser, codec, preview };
+enum class Role { text_encoder, image_encoder, denoiser, codec, preview, control };
 
 // A component as loaded.
 struct ComponentReport {

@@ -20,6 +20,9 @@ inline constexpr Slot image_embedder{.name = "image_embedder",
                                      .adds = "image prompts by Redux, from --reference: a folder with its image encoder, or the embedder",
                                      .flag = "--redux"};
 
+// Of a run, not of a model: Request::controls.
+inline constexpr Slot control{.name = "control", .label = "control network", .role = ComponentRole::image_encoder};
+
 inline constexpr Slot text_encoder_3{.name = "text_encoder_3", .label = "third text encoder", .role = ComponentRole::text_encoder};
 
 }  // namespace hearth::models::slots

@@ -111,9 +111,11 @@ Tensor resume(const Sampler& sampler, const Denoiser& denoise, State s, const Sc
   return s.x;
 }
 
-std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device) {
+std::optional<std::vector<int64_t>> calls_before_steps(const Sampler& sampler, const Schedule& schedule, const Options& options,
+                                                       Backend& device) {
   if (sampler.ends_itself) return std::nullopt;
   int64_t calls = 0;
+  std::vector<int64_t> before{0};
   const Denoiser counting = [&](const Tensor& x, const Level&) {
     ++calls;
     return Estimate(x, x);
@@ -121,8 +123,14 @@ std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& sch
   Noise none = [](Backend& backend, const Shape& shape) { return Tensor::zeros(backend, shape, DType::f64); };
   Schedule counted = schedule;
   counted.thresholding.reset();  // supports f32 only, and does not matter here
-  sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), counted, none, options);
-  return calls;
+  sample(sampler, counting, Tensor::zeros(device, {1, 1, 1, 1}, DType::f64), counted, none, options,
+         [&](const StepInfo&) { before.push_back(calls); });
+  return before;
+}
+
+std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device) {
+  const auto before = calls_before_steps(sampler, schedule, options, device);
+  return before ? std::optional(before->back()) : std::nullopt;
 }
 
 }  // namespace hearth::sampling

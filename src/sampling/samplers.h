@@ -58,6 +58,9 @@ Tensor sample(const Sampler& sampler, const Denoiser& denoise, const Tensor& x, 
 Tensor resume(const Sampler& sampler, const Denoiser& denoise, State state, const Schedule& schedule, Noise& noise,
               const Options& options = {}, const OnStep& on_step = {}, const AfterCall& after_call = {});
 
+// Number of denoiser calls before each step of the run and, last, of all; nothing if that depends on the estimates.
+std::optional<std::vector<int64_t>> calls_before_steps(const Sampler& sampler, const Schedule& schedule, const Options& options,
+                                                       Backend& device);
 // Number of denoiser calls of the run; nothing if that depends on the estimates.
 std::optional<int64_t> network_calls(const Sampler& sampler, const Schedule& schedule, const Options& options, Backend& device);
 

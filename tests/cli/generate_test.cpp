@@ -434,10 +434,10 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
                                     {"--redux", demo.c_str()},
                                     {"--image-encoder", demo.c_str()},
                                     {"--image-encoder-device", "cpu"},
-                                    {"--image-encoder-precision", "f16"},
-                                    {"--redux-scale", "2"},
-                                    {"--redux-pooled-scale", "2"}})
+                                    {"--image-encoder-precision", "f16"}})
     effects[flag] = [&, flag = flag, value = value] { return generate({flag, value}).code == 2; };
+  for (const char* flag : {"--control", "--control-preprocess", "--save-control", "--redux-scale", "--redux-pooled-scale"})
+    effects[flag] = [&, flag] { return generate({flag, "2"}).code == 2; };
   effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
   effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {

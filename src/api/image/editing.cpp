@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/files/sha256.h"
+#include "media/editing/control_image.h"
 #include "media/editing/fit.h"
 #include "media/editing/mask.h"
 
@@ -163,6 +164,17 @@ std::vector<Pixels> references_of(const Request& r) {
   std::vector<Pixels> images;
   for (const Reference& reference : r.references) images.push_back(pixels_of(reference.image, "reference image"));
   return images;
+}
+
+std::vector<models::ControlTask> controls_of(const Request& r) {
+  std::vector<models::ControlTask> controls;
+  for (const Control& control : r.controls) {
+    if (control.path.empty()) fail<UsageError>("control: no network is given, expected a path");
+    controls.push_back({.control = control, .image = control_image(pixels_of(control.image, "control image"), control.preprocess)});
+    controls.back().control.image = {};
+    check_geometry(r.edit, "--control");
+  }
+  return controls;
 }
 
 Pixels Canvas::put_back(const Pixels& painted) const {

@@ -36,6 +36,8 @@ std::optional<models::DepthMap> depth_of(const Request& request);
 // The request's control image, if any. Errors as depth_of().
 std::optional<Pixels> control_of(const Request& request);
 std::vector<Pixels> references_of(const Request& request);
+// The request's control networks with their images, preprocessed. Errors as depth_of(); UsageError without a path or an image.
+std::vector<models::ControlTask> controls_of(const Request& request);
 
 // SHA-256 of an image's size, pixels and transparency, in hexadecimal.
 std::string sum_of(const Image& image);

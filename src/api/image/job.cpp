@@ -45,6 +45,8 @@ models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::
                          .noise = r.noise ? api::to_tensor(*r.noise, host, "noise") : Tensor()};
   task.references = api::references_of(r);
   for (Reference& reference : task.request.references) reference.image = {};
+  task.controls = api::controls_of(r);
+  for (Control& control : task.request.controls) control.image = {};
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;
@@ -132,7 +134,8 @@ Generation Job::run() {
   made.warnings.insert(made.warnings.end(), result.warnings.begin(), result.warnings.end());
   if (std::string warning = api::plain_weight_warning(request); !warning.empty()) made.warnings.push_back(std::move(warning));
   if (canvas) made.warnings.insert(made.warnings.begin(), canvas->warnings.begin(), canvas->warnings.end());
-  const std::vector<models::ComponentReport> components = model.pipeline->components();
+  std::vector<models::ComponentReport> components = model.pipeline->components();
+  for (models::ComponentReport& control : impl_->job->controls()) components.push_back(std::move(control));
   const std::optional<int64_t> tile = plan.tile ? std::optional(*plan.tile * model.pipeline->factor()) : std::nullopt;
   api::Run run{.requested = request,
                .used = api::used_request(request, resolved, tile),

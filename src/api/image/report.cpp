@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json components_json(const models::ImageModel& pipeline) {
+Json components_json(const std::vector<models::ComponentReport>& components) {
   Json list = Json::array();
-  for (const models::ComponentReport& c : pipeline.components()) {
+  for (const models::ComponentReport& c : components) {
     list.push_back({{"name", c.name},
                     {"class", c.class_name},
                     {"files", c.files},
@@ -92,7 +92,7 @@ std::string describe(LoadedModel& model) {
                      {"scheduler", model.pipeline->scheduler()},
                      {"device", device_name(*model.device)},
                      {"threads", model.device->threads().size()},
-                     {"components", components_json(*model.pipeline)},
+                     {"components", components_json(model.pipeline->components())},
                      {"hashes", hashes},
                      {"notes", model.pipeline->notes()},
                      {"load_seconds", model.load_seconds.load()}};
@@ -126,7 +126,7 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
         {"planned",
          {{"weights", run.plan.weights}, {"activations", run.plan.activations}, {"peak", run.plan.weights + run.plan.activations}}},
         {"measured", {{"peak", run.memory_peak}, {"process_peak", process_peak_bytes()}}}}},
-      {"components", components_json(*model.pipeline)},
+      {"components", components_json(run.components)},
       {"largest_values", result.largest},
       {"notes", model.pipeline->notes()},
       {"warnings", warnings},

@@ -35,6 +35,19 @@ void rerun_embeddings(const Row& row, const Json& stored, const Json&, Rerun& r)
     r.not_reproduced.push_back(fmt::format("the embedding '{0}': its file is not stored; add --embedding {0}=FILE", name));
 }
 
+void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
+  const std::string flag = flag_of(row.setting);
+  for (const Json& control : stored) {
+    const std::string text = control.at("file"), image = control.value("image", "");
+    if (image.empty()) {
+      r.not_reproduced.push_back(fmt::format("the control image of '{0}': its file is not recorded; add --{1} {0},image=FILE", text, flag));
+      continue;
+    }
+    add_flag(r, flag, text);
+    r.images.push_back({.flag = "--" + flag, .file = image, .sha256 = control.value("image_sha256", "")});
+  }
+}
+
 // Image encoders are not part of the checkpoint, and their files are not stored.
 void rerun_references(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
   const std::string flag = flag_of(row.setting);

@@ -241,6 +241,7 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "references",
                                              "redux_scale",
                                              "redux_pooled_scale",
+                                             "controls",
                                              "batch_size",
                                              "compat",
                                              "rng",

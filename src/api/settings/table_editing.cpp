@@ -54,6 +54,39 @@ Row references() {
           .of_caller = true};
 }
 
+Row controls() {
+  return {
+      .setting = {.name = "controls",
+                  .flags = "--control",
+                  .type = "KEY=VALUE,…",
+                  .help = "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
+                          "(shares of the steps), mode=NAME (of a union), guess=on, preprocess=HOW; repeat it for several",
+                  .default_text = "none",
+                  .group = group::adapters,
+                  .repeatable = true},
+      .form = Form::files,
+      .set = [](Request& r, const std::string& text) { r.controls.push_back(parse_control(text)); },
+      .value =
+          [](const Request& r) {
+            Json texts = Json::array();
+            for (const Control& control : r.controls) texts.push_back(valid_utf8(to_text(control)));
+            return texts.empty() ? no_value() : texts;
+          },
+      .reporting = {.keep = Keep::given,
+                    .order = 5,
+                    .metadata_value =
+                        [](const Request& r) {
+                          Json list = Json::array();
+                          for (const Control& control : r.controls)
+                            list.push_back({{"file", valid_utf8(to_text(control))},
+                                            {"image", valid_utf8(control.image_name)},
+                                            {"image_sha256", sum_of(control.image)}});
+                          return list;
+                        },
+                    .rerun = rerun_controls},
+      .of_caller = true};
+}
+
 Row hires() {
   return {.setting = {.name = "hires",
                       .flags = "--hires",
@@ -182,6 +215,7 @@ std::vector<Row> editing_rows() {
            .group = group::to_image},
           edit(&Editing::image_guidance), as_a1111("Image CFG scale")),
       references(),
+      controls(),
       hires(),
       row({.name = "hires_upscaler",
            .flags = "--hires-upscaler",

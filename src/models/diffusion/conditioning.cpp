@@ -68,16 +68,16 @@ Tensor predict_under_prompts(const AskUnder& ask, const Tensor& x, int64_t step,
   const Tensor one = x.slice(0, 0, B);
   // Under one conditioning, without and, if requested, with the perturbation.
   const auto under = [&](const Conditioning& given) {
-    return ask(times(one, branches.perturbed ? 2 : 1), repeated(given, B + perturbed), perturbed);
+    return ask(times(one, branches.perturbed ? 2 : 1), repeated(given, B + perturbed), {.perturbed = perturbed});
   };
   const Conditioning& first = given_at(prompt.conditions[0], step);
   if (!prompt.composed() && !branches.negative) return under(first);
   const Conditioning& without = given_at(negative->conditions[0], step);
   if (!prompt.composed()) {
-    if (batchable(without, first)) return ask(x, concat(repeated(without, B), repeated(first, B + perturbed)), perturbed);
-    return ops::concat({ask(one, repeated(without, B), 0), under(first)}, 0);
+    if (batchable(without, first)) return ask(x, concat(repeated(without, B), repeated(first, B + perturbed)), {B, perturbed});
+    return ops::concat({ask(one, repeated(without, B), {.negative = B}), under(first)}, 0);
   }
-  const Tensor base = ops::cast(ask(one, repeated(without, B), 0), DType::f32);
+  const Tensor base = ops::cast(ask(one, repeated(without, B), {.negative = B}), DType::f32);
   std::vector<Tensor> answers = {times(base, branches.perturbed ? 2 : 1)};
   std::vector<float> factors = {1};
   for (const EncodedCondition& c : prompt.conditions) {

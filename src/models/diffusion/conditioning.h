@@ -46,8 +46,12 @@ EncodedPrompt moved(EncodedPrompt prompt, Backend& to);
 // Zeros with the shapes of a prompt's first conditioning.
 EncodedPrompt zeros_like(const EncodedPrompt& prompt);
 
-// The network: x [n, H, W, C] under n conditionings, the last `perturbed` of them with the guidance's perturbation → its prediction, as x.
-using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, int64_t perturbed)>;
+// The network: x [n, H, W, C] under n conditionings, the first `negative` of them the negative prompt's, the last `perturbed` with the
+// guidance's perturbation → its prediction, as x.
+struct Portions {
+  int64_t negative = 0, perturbed = 0;
+};
+using AskUnder = std::function<Tensor(const Tensor& x, const Conditioning& given, Portions portions)>;
 
 // The network of the denoiser at step `step` (from 0): x, a batch for each branch → one prediction per branch. `negative` is required if it
 // is a branch or the prompt is composed. The prediction under a composed prompt (Liu et al. 2022, arXiv 2206.01714) is

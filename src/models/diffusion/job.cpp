@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
@@ -15,12 +16,30 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
     resolved_ = passes_[0];
+    add_controls();
     return;
   }
   passes_.push_back(resolve(model.members_, first_of_two(task), model.networks_.host()));
   passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.networks_.host()), model.networks_.host()));
   resolved_ = both(passes_[0], passes_[1]);
   resolved_.request.hires = task.request.hires;
+  add_controls();
+}
+
+void LatentJob::add_controls() {
+  const std::vector<RunControl> controls = model_.open_controls(task_);
+  for (Pass& pass : passes_) {
+    pass.controls = controls;
+    for (const RunControl& control : controls) {
+      control.model->check_size(pass.width, pass.height);
+      if (std::ranges::find(pass.control_members, control.member) == pass.control_members.end())
+        pass.control_members.push_back(control.member);
+    }
+  }
+}
+
+std::vector<ComponentReport> LatentJob::controls() const {
+  return model_.networks_.reports({.role = Role::control, .controls = passes_[0].control_members});
 }
 
 void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
@@ -38,7 +57,8 @@ const MemoryPlan& LatentJob::plan() {
     measured(mode);
     if (limit == 0 || mode.process <= limit) return plan_.emplace(std::move(mode));
   }
-  MemoryPlan best = streaming_mode(modes, model_.networks_.reports({.without = passes_[0].unused()}), limit, measured);
+  MemoryPlan best = streaming_mode(
+      modes, model_.networks_.reports({.without = passes_[0].unused(), .controls = passes_[0].control_members}), limit, measured);
   if (best.process <= limit) return plan_.emplace(std::move(best));
   const auto [needed, had] = in_gigabytes(best.process, limit);
   fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), expected at most the memory limit of {} GB", resolved_.batch,
@@ -49,10 +69,12 @@ ImageResult LatentJob::run(const OnProgress& progress) {
   const MemoryPlan& how = plan();
   Networks& networks = model_.networks_;
   networks.require_unchanged();
+  const std::vector<size_t>& controls = passes_[0].control_members;
+  if (!controls.empty() || !how.everything) networks.release_other_controls(controls);
   if (!how.everything) {
-    networks.release({});
+    networks.release({.controls = controls});
     // Find non-finite weights before all the steps, not after them.
-    networks.check_numbers_once({.without = passes_[0].unused()}, how.resident);
+    networks.check_numbers_once({.without = passes_[0].unused(), .controls = controls}, how.resident);
   }
   Holding holding(networks, how.resident);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);

@@ -8,6 +8,10 @@ void LatentModel::require_refiner(const LatentModel&, const std::string&) const 
   fail<UsageError>("open: family {} does not support a refiner", facts_.family);
 }
 
+std::shared_ptr<const ControlModel> LatentModel::control_for(GivenComponent& given, const std::shared_ptr<TensorSource>&) const {
+  fail<UnsupportedError>("{}: control networks are not supported for {}", given.files.at(0).string(), facts_.family);
+}
+
 EncodedPrompt LatentModel::with_references(const Loaded&, const ImageTask&, EncodedPrompt prompt, Backend&) const { return prompt; }
 
 }  // namespace hearth::models::diffusion

@@ -12,6 +12,7 @@
 
 #include "models/diffusion/autoencoder.h"
 #include "models/diffusion/conditioning.h"
+#include "models/diffusion/control.h"
 #include "models/diffusion/networks.h"
 #include "models/image_model.h"
 #include "models/option.h"
@@ -94,7 +95,8 @@ struct Call {
   std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
-  double embedded_guidance = 1;  // the scale that the network receives, if it has an input for it
+  double embedded_guidance = 1;          // the scale that the network receives, if it has an input for it
+  const TensorLists* control = nullptr;  // what control networks add; names of LatentModel::control_for's; null: nothing
 };
 
 class LatentModel {
@@ -115,6 +117,9 @@ class LatentModel {
   virtual EncodedPrompt with_references(const Loaded& networks, const ImageTask& task, EncodedPrompt prompt, Backend& host) const;
   // x [n, h, w, C] at a timestep of the training scale → the network's prediction, as x.
   virtual Tensor denoise(const Loaded& networks, const Tensor& x, float timestep, const Call& call) const = 0;
+  // A control network of a file, for this model. UnsupportedError if the family has none; WeightError if it is for another model.
+  // `denoiser`: this model's tensors, from which a file that holds differences only is completed.
+  virtual std::shared_ptr<const ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser) const;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
   virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one

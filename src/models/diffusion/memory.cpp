@@ -108,7 +108,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
-  if (plan.everything) dry_networks.load({.without = passes[0].unused()}, {}, plan.resident);
+  if (plan.everything) dry_networks.load({.without = passes[0].unused(), .controls = passes[0].control_members}, {}, plan.resident);
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
   const MemoryWatch running(ledger);
@@ -122,6 +122,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     few.guidance.lowest = 0,
     few.guidance.highest = std::numeric_limits<double>::infinity();  // any step may be guided, which takes most memory
     few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
+    for (RunControl& control : few.controls) control.settings.start = 0, control.settings.end = 1;
     ImageTask& dry = few.task;
     dry.request.stop_after = 0, dry.resume = nullptr;
     if (dry.noise) dry.noise = Tensor::empty(host, dry.noise.shape());
@@ -144,7 +145,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   plan.process = program + others + std::max(loading, ledger.use().peak) + scratch + of_loading + files +
                  8 * passes.back().batch * passes.back().width * passes.back().height;
   plan.mode = plan.base_mode;
-  for (const ComponentReport& c : dry_networks.reports()) {
+  for (const ComponentReport& c : dry_networks.reports({.controls = passes[0].control_members})) {
     plan.held[c.name] = c.bytes;
     if (plan.resident.contains(c.name))
       plan.mode += fmt::format(", {} streamed: {} of {} blocks stay in memory", c.name, c.blocks_in_memory, c.blocks);

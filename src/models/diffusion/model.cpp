@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/text/bytes.h"
 #include "models/checkpoints.h"
+#include "models/control_files.h"
 #include "models/diffusion/preview.h"
 
 namespace hearth::models::diffusion {
@@ -25,6 +26,16 @@ std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const 
                    .prefix = "refiner/",
                    .roles = {Role::text_encoder, Role::denoiser}});
   return all;
+}
+
+// Of the files that the paths lead to now; open files do not show that they were replaced.
+std::string stamp_of(const std::vector<std::filesystem::path>& files) {
+  std::string stamp;
+  std::error_code error;
+  for (const auto& file : files)
+    stamp += fmt::format("{} {};", std::filesystem::file_size(file, error),
+                         std::filesystem::last_write_time(file, error).time_since_epoch().count());
+  return stamp;
 }
 
 }  // namespace
@@ -64,6 +75,38 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
   ComponentList list;
   list.add<PreviewDecoder>("preview", Role::preview, [config](const Scope& w) { return PreviewDecoder(w, config); });
   networks_.add_preview(given, std::move(list.specs[0]));
+}
+
+std::vector<RunControl> LatentImageModel::open_controls(const ImageTask& task) {
+  const std::lock_guard lock(controls_mutex_);
+  std::vector<RunControl> all;
+  for (const ControlTask& asked : task.controls) {
+    const Control& control = asked.control;
+    const std::string path = std::filesystem::absolute(control.path).lexically_normal().string();
+    auto found = controls_.find(path);
+    if (found != controls_.end() && stamp_of(found->second.files) != found->second.stamp) {
+      networks_.retire_control(found->second.member);
+      controls_.erase(found), found = controls_.end();
+    }
+    if (found == controls_.end()) {
+      GivenComponent given = open_control_network(control.path);
+      const auto model = members_[0]->control_for(given, networks_.tensors_of_denoiser());
+      OpenedControl opened{.member = 0, .model = model, .stamp = stamp_of(given.files), .files = given.files};
+      ComponentSpec spec{
+          .name = "control", .role = Role::control, .build = [model = opened.model](const Scope& w) { return model->build(w); }};
+      opened.member = networks_.add_control(given, std::move(spec));
+      found = controls_.emplace(path, std::move(opened)).first;
+    }
+    const OpenedControl& opened = found->second;
+    RunControl one{.member = opened.member,
+                   .model = opened.model,
+                   .settings = {.scale = control.scale, .start = control.start, .end = control.end, .guess = control.guess},
+                   .images = {{.pixels = asked.image, .mode = control.mode}},
+                   .file = path};
+    one.model->check(one.settings, control.mode);
+    all.push_back(std::move(one));
+  }
+  return in_fixed_order(std::move(all));
 }
 
 std::unique_ptr<ImageJob> LatentImageModel::prepare(const ImageTask& task) { return std::make_unique<LatentJob>(*this, task); }

@@ -1,6 +1,9 @@
 // An image model: a latent diffusion model with its networks on a device, and the jobs that run on it.
 #pragma once
 
+#include <map>
+#include <mutex>
+
 #include "models/diffusion/memory.h"
 
 namespace hearth::models::diffusion {
@@ -32,11 +35,22 @@ class LatentImageModel final : public ImageModel {
   const Facts& facts() const { return members_[0]->facts(); }
   void require_room() const;  // UsageError if the networks together need more memory than is available
   void open_preview(const std::filesystem::path& path);
+  // The control networks of a task, opened or found among those opened before.
+  std::vector<RunControl> open_controls(const ImageTask& task);
   HostedCodec codec_of(const Holding& holding, std::optional<int64_t> tile = {}) const;  // the codec must be loaded
 
   int64_t memory_limit_;
   Members members_;
   Networks networks_;
+
+  struct OpenedControl {
+    size_t member = 0;
+    std::shared_ptr<const ControlModel> model;
+    std::string stamp;  // of its files: sizes and times
+    std::vector<std::filesystem::path> files;
+  };
+  std::mutex controls_mutex_;
+  std::map<std::string, OpenedControl> controls_;  // by path
 };
 
 // A job of one or two passes.
@@ -47,9 +61,12 @@ class LatentJob final : public ImageJob {
   const ResolvedImage& resolved() const override { return resolved_; }
   void resume(std::shared_ptr<const ResumePoint> state) override;
   const MemoryPlan& plan() override;
+  std::vector<ComponentReport> controls() const override;
   ImageResult run(const OnProgress& progress) override;
 
  private:
+  void add_controls();
+
   LatentImageModel& model_;
   ImageTask task_;
   std::vector<Pass> passes_;

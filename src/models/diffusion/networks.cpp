@@ -40,6 +40,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       const Checkpoint& first = members[0].checkpoint;
       for (const fs::path& file : c.paths) c.report.files.push_back(first.shown(file));
       describe(c, request.types_of(spec.name));
+      if (spec.role == Role::denoiser && m == 0) asked_of_denoiser_ = request.types_of(spec.name);
     }
   }
   for (const Component& c : components_)
@@ -74,6 +75,43 @@ void Networks::add_preview(const GivenComponent& given, ComponentSpec spec) {
                                                  .part_of_files = "preview",
                                                  .report = {.name = "preview", .class_name = given.class_name, .role = Role::preview}});
   describe(c, {});
+}
+
+size_t Networks::add_control(const GivenComponent& given, ComponentSpec spec) {
+  const std::lock_guard lock(mutex_);
+  const auto denoiser = std::ranges::find_if(components_, [](const Component& c) { return c.spec.role == Role::denoiser; });
+  const size_t member = 1 + std::ranges::max(components_, {}, &Component::member).member;
+  Component added{.spec = std::move(spec),
+                  .member = std::max<size_t>(member, 2),  // after a refiner
+                  .device = denoiser->device,
+                  .source = given.tensors,
+                  .paths = given.files,
+                  .ignored = given.network->ignored,
+                  .part_of_files = "control",
+                  .report = {.name = fmt::format("control {}", given.files.at(0).filename().string()), .role = Role::control}};
+  added.report.class_name = given.class_name;
+  for (const fs::path& file : given.files) added.report.files.push_back(file.string());
+  describe(added, asked_of_denoiser_);
+  build(added, Weights::Reading::names, {}, 1);
+  components_.push_back(std::move(added));
+  return components_.back().member;
+}
+
+std::shared_ptr<TensorSource> Networks::tensors_of_denoiser() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find_if(components_, [](const Component& c) { return c.spec.role == Role::denoiser; })->source;
+}
+
+void Networks::release_other_controls(std::span<const size_t> kept) {
+  const std::lock_guard lock(mutex_);
+  for (Component& c : components_)
+    if (c.spec.role == Role::control && std::ranges::find(kept, c.member) == kept.end()) c.network = nullptr;
+}
+
+void Networks::retire_control(size_t member) {
+  const std::lock_guard lock(mutex_);
+  for (Component& c : components_)
+    if (c.member == member) c.used = false, c.network = nullptr;
 }
 
 void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
@@ -129,6 +167,7 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
 }
 
 bool Networks::is_in(const Component& c, const Which& which) {
+  if (c.spec.role == Role::control && std::ranges::find(which.controls, c.member) == which.controls.end()) return false;
   return c.used && (!which.role || *which.role == c.spec.role) && (!which.member || *which.member == c.member) &&
          std::ranges::find(which.without, MemberComponent{c.member, c.spec.name}) == which.without.end();
 }
@@ -183,20 +222,24 @@ void Networks::check_numbers_once(const Which& which, const Residence& resident)
 }
 
 void Networks::require_unchanged() const {
+  const std::lock_guard lock(mutex_);
   for (const Component& c : components_)
     if (c.used) c.source->require_unchanged();
 }
 
 bool Networks::has(Role role) const {
+  const std::lock_guard lock(mutex_);
   return std::ranges::any_of(components_, [role](const Component& c) { return c.spec.role == role; });
 }
 
 Backend& Networks::device(const Which& which) const {
+  const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find_if(components_, [&](const Component& c) { return is_in(c, which); });
   return found == components_.end() ? *device_ : *found->device;
 }
 
 int64_t Networks::most_thread_scratch() const {
+  const std::lock_guard lock(mutex_);
   std::set<Backend*> devices{device_};
   for (const Component& c : components_)
     if (c.used) devices.insert(c.device);
@@ -206,6 +249,7 @@ int64_t Networks::most_thread_scratch() const {
 }
 
 std::string Networks::first_name(const Which& which) const {
+  const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find_if(components_, [&](const Component& c) { return is_in(c, which); });
   return found == components_.end() ? "" : found->report.name;
 }
@@ -253,17 +297,20 @@ void Holding::load(const Which& which, const OnProgress& progress) {
 
 void Holding::release(const Which& which) {
   networks_.release(which);
+  const std::lock_guard lock(networks_.mutex_);
   for (size_t i = 0; i < held_.size(); ++i)
     if (Networks::is_in(networks_.components_[i], which)) held_[i] = nullptr;
 }
 
 bool Holding::has(const Which& which) const {
+  const std::lock_guard lock(networks_.mutex_);
   for (size_t i = 0; i < held_.size(); ++i)
     if (Networks::is_in(networks_.components_[i], which) && !held_[i]) return false;
   return true;
 }
 
 Loaded Holding::of(size_t member) const {
+  const std::lock_guard lock(networks_.mutex_);
   const auto mine = [member](const Networks::Component& c) { return c.member == member; };
   const auto begin = std::ranges::find_if(networks_.components_, mine);
   const auto count = std::ranges::count_if(networks_.components_, mine);

@@ -52,6 +52,7 @@ class Loaded {
  public:
   Loaded(std::span<const std::shared_ptr<const void>> networks) : networks_(networks) {}
   template <class N> const N& operator[](Slot<N> slot) const { return *static_cast<const N*>(networks_[slot.index].get()); }
+  const void* any(size_t index) const { return networks_[index].get(); }
 
  private:
   std::span<const std::shared_ptr<const void>> networks_;
@@ -65,10 +66,12 @@ struct MemberComponent {
 };
 
 // Selects components: those of a role, of a member, or all; except those that a run does not use. A run of two checkpoints has two members.
+// Control networks are selected only if `controls` lists their members.
 struct Which {
   std::optional<Role> role = {};
   std::optional<size_t> member = {};
   std::span<const MemberComponent> without = {};
+  std::span<const size_t> controls = {};
 };
 
 // Thread-safe. A run works with a Holding.
@@ -89,6 +92,14 @@ class Networks {
 
   // Adds a preview decoder, with files of its own, as the first member's last component. Call it before the first run.
   void add_preview(const GivenComponent& given, ComponentSpec spec);
+
+  // Adds a control network as a component of a member of its own, which it returns; it runs on the first denoiser's device and in its
+  // precision. WeightError as check_names().
+  size_t add_control(const GivenComponent& given, ComponentSpec spec);
+  std::shared_ptr<TensorSource> tensors_of_denoiser() const;  // the first member's
+  // Releases the control networks that are not among these members. Those of files that have changed are not used any more.
+  void release_other_controls(std::span<const size_t> kept);
+  void retire_control(size_t member);
 
   // Loads missing components, and those that are loaded with another residence, all or nothing: WeightError lists every missing,
   // misshapen, non-finite and unread tensor of the first component that has any. Phase "load", in bytes.
@@ -142,6 +153,7 @@ class Networks {
   mutable std::mutex mutex_;
   std::vector<Component> components_;  // member by member
   Backend* device_;
+  std::optional<WeightTypes> asked_of_denoiser_;
   std::filesystem::path cache_;
   std::function<void(const std::string&)> warn_;
   MemoryLedger* ledger_ = nullptr;

@@ -151,6 +151,19 @@ void take_references(const Facts& facts, Pass& p) {
   images = fitted_references(std::move(images), facts.side_unit());
 }
 
+void check_controls(const Facts& facts, const ImageTask& task) {
+  if (task.controls.empty()) return;
+  if (facts.beside == Beside::image || facts.beside == Beside::depth)
+    fail<UnsupportedError>("control: control networks cannot be combined with a model for {}",
+                           facts.beside == Beside::image ? "instruction editing" : "depth maps");
+  for (const ControlTask& c : task.controls) {
+    const auto in_unit = [](double share) { return share >= 0 && share <= 1; };
+    if (!std::isfinite(c.control.scale)) fail<UsageError>("control: scale is {}, expected a finite number", c.control.scale);
+    if (!in_unit(c.control.start) || !in_unit(c.control.end) || c.control.start >= c.control.end)
+      fail<UsageError>("control: start is {} and end {}, expected 0 to 1 with the start before the end", c.control.start, c.control.end);
+  }
+}
+
 // The request with every default filled in.
 Request filled_in(const Pass& p) {
   Request r = p.task.request;
@@ -172,6 +185,7 @@ Request filled_in(const Pass& p) {
   r.edit.strength = p.strength;
   r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset(), r.edit.control_image.reset();
   for (Reference& reference : r.references) reference.image = {};
+  for (Control& control : r.controls) control.image = {};
   return r;
 }
 
@@ -235,6 +249,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
     fail<UsageError>("generate: the run {}, but the autoencoder is a decoder only, expected one with an encoder",
                      task.edit.control ? "has a control image" : "starts from an image");
   take_references(facts, p);
+  check_controls(facts, task);
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 
@@ -257,7 +272,9 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
     const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
     p.sigmas = plan.sigmas(), p.timesteps = plan.timesteps();
   }
-  if (!schedule.steps.empty()) p.network_calls = sampling::network_calls(*p.sampling, schedule, p.sampler_options, host).value_or(0);
+  if (!schedule.steps.empty())
+    p.calls_before = sampling::calls_before_steps(*p.sampling, schedule, p.sampler_options, host).value_or(std::vector<int64_t>{0});
+  p.network_calls = p.calls_before.empty() ? 0 : p.calls_before.back();
   if (request.stop_after < 0) fail<UsageError>("generate: stop after is {} steps, expected at least 1", request.stop_after);
   if (request.stop_after > 0 && members.size() == 1) require_resumable(p);
   if (schedule.clip)

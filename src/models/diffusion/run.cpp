@@ -52,8 +52,9 @@ struct Run {
 
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
   EncodedImage origin = {};                              // the image that the run starts from
-  std::vector<Tensor> references = {};                   // latents of reference images, on the denoiser's device
-  LatentColors colors = {};                              // of previews without a preview decoder
+  std::optional<ActiveControls> controls = {};
+  std::vector<Tensor> references = {};  // latents of reference images, on the denoiser's device
+  LatentColors colors = {};             // of previews without a preview decoder
 
   void encode();
   void encode_image_prompt();
@@ -70,7 +71,7 @@ struct Run {
     which.without = unused;
     if (networks.has(which)) return;
     const auto begin = Clock::now();
-    networks.load(plan.everything ? Which{.without = unused} : which, progress);
+    networks.load(plan.everything ? Which{.without = unused, .controls = p.control_members} : which, progress);
     result.load_seconds += seconds_since(begin);
   }
   Backend& device_of(const Which& which) const { return networks.networks().device(which); }
@@ -177,17 +178,22 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   const EncodedPrompt& prompt = prompts[member][0];
   const EncodedPrompt* negative = prompts[member].size() > 1 ? &prompts[member][1] : nullptr;
   Backend& device = device_of({.role = Role::denoiser, .member = member});
+  const bool controlled = member == 0 && controls;
+  ActiveControls::Moment moment{.calls = p.network_calls, .steps = std::min(memory.steps, p.steps)};  // PNDM has a step more
+  if (controlled && state.step > 0 && moment.calls > 0) moment.call = p.calls_before.at(size_t(state.step));
   const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
-      return [&, beside](const Tensor& y, const Conditioning& given, int64_t perturbed) {
+      return [&, beside](const Tensor& y, const Conditioning& given, Portions portions) {
+        const TensorLists added = controlled ? (*controls)(moment, y, timestep, given, portions.negative) : TensorLists();
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(loaded, y, timestep,
                              {.given = given,
                               .beside = repeated_beside,
                               .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
                               .guidance = &p.guidance,
-                              .perturbed = perturbed,
-                              .embedded_guidance = p.embedded_guidance});
+                              .perturbed = portions.perturbed,
+                              .embedded_guidance = p.embedded_guidance,
+                              .control = added.empty() ? nullptr : &added});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
@@ -201,7 +207,10 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     return ops::concat({with_prompts, predict_under_prompts(asking(nothing), x.slice(0, 0, B), memory.step, {}, nullptr, *negative)}, 0);
   };
   const sampling::GuidedNetwork network = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
-    return on_device(x.to(device), timestep, branches).to(host);
+    moment.step = memory.step;
+    const Tensor y = on_device(x.to(device), timestep, branches).to(host);
+    ++moment.call;
+    return y;
   };
   sampling::State left;
   const sampling::OnStep on_step = [&](const sampling::StepInfo& info) {
@@ -264,6 +273,10 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
 // noise → x at the first noise level → latents [B, h, w, C]
 void Run::sample() {
   need({.role = Role::denoiser, .member = 0});
+  if (!p.controls.empty()) {
+    need({.role = Role::control, .controls = p.control_members});
+    controls.emplace(p.controls, networks, std::array{p.height, p.width}, host, device_of({.role = Role::denoiser, .member = 0}));
+  }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
   report("sample", 0, int64_t(schedule.steps.size()));
@@ -296,7 +309,10 @@ void Run::sample() {
     result.latents = ops::concat(images, 0);
   }
   result.sample_seconds = seconds_since(start);
-  if (plan.release) networks.release({.role = Role::denoiser, .member = 0}), networks.release({.role = Role::preview});
+  controls.reset();
+  if (!plan.release) return;
+  networks.release({.role = Role::denoiser, .member = 0}), networks.release({.role = Role::preview});
+  networks.release({.role = Role::control, .controls = p.control_members});
 }
 
 // latents → images [H, W, 3]

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "models/stable_diffusion/control.h"
 #include "models/stable_diffusion/prompts.h"
 #include "ops/shape_ops.h"
 
@@ -63,9 +64,23 @@ Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor&
   const diffusion::Conditioning& given = call.given;
   parts::Perturbed perturbed;
   if (call.perturbed > 0) perturbed = {perturbed_blocks(*call.guidance), call.perturbed};
+  parts::UnetResiduals residuals;
+  if (call.control) {
+    const auto named = [&](std::string_view name) {
+      const auto found = call.control->find(name);
+      return found == call.control->end() ? std::vector<Tensor>() : found->second;
+    };
+    residuals.skips = named(of_skips), residuals.features = named(of_features);
+    if (const std::vector<Tensor> middle = named(of_middle); !middle.empty()) residuals.mid = middle[0];
+  }
   const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
   return networks[unet_](input, {&timestep, 1}, {.context = given["context"], .added = given["added"], .guidance = given["guidance"]},
-                         perturbed);
+                         perturbed, residuals);
+}
+
+std::shared_ptr<const diffusion::ControlModel> StableDiffusion::control_for(GivenComponent& given,
+                                                                            const std::shared_ptr<TensorSource>& denoiser) const {
+  return stable_diffusion::control_for(given, denoiser, config_.unet, config_.vae.codec.factor);
 }
 
 void StableDiffusion::require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const {

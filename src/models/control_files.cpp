@@ -1,0 +1,48 @@
+#include "models/control_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/files/json.h"
+#include "models/checkpoints.h"
+#include "models/slots.h"
+#include "parts/controlnet/files.h"
+#include "parts/t2i_adapter/files.h"
+
+namespace hearth::models {
+namespace {
+
+// No family has them: each run names its own.
+const ImageFiles control_files{
+    .slots = {&slots::control},
+    .places = {{"control_model.", &parts::controlnet_files, &slots::control},
+               {"", &parts::controlnet_files, &slots::control},
+               {"", &parts::control_lora_files, &slots::control},
+               {"", &parts::t2i_adapter_files, &slots::control}},
+    .leftovers = {},
+    .predictions = {},
+    .markers = {},
+    .vocabularies = {},
+    .written = {},
+    .signatures = [] { return std::vector<Signature>(); },
+};
+
+}  // namespace
+
+GivenComponent open_control_network(const std::filesystem::path& path) {
+  std::vector<KnownFamily> known = image_files();
+  known.push_back({&control_files, {}});
+  return open_given(path, slots::control.name, known);
+}
+
+std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const KnownFamily& family : image_files())
+    for (const auto& folder : fs::directory_iterator(family.configurations, error)) {
+      const fs::path file = folder.path() / component / "config.json", index = folder.path() / "model_index.json";
+      if (fs::exists(file, error) && fs::exists(index, error) && fits(load_json(file))) return load_json(index).value("_name", "");
+    }
+  return "";
+}
+
+}  // namespace hearth::models

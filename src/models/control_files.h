@@ -1,0 +1,16 @@
+// Files of control networks, of any layout.
+#pragma once
+
+#include <functional>
+
+#include "weights/layout/given_component.h"
+
+namespace hearth::models {
+
+// The control network in a file or folder. WeightError if it holds none; errors of open_given.
+GivenComponent open_control_network(const std::filesystem::path& path);
+
+// The name of the published model, of any family, whose component has a config.json that `fits`; empty if there is none.
+std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits);
+
+}  // namespace hearth::models
