@@ -30,7 +30,7 @@ std::pair<std::string, std::filesystem::path> named_model(const std::string& tex
 }
 
 struct ServeFlags {
-  std::vector<std::string> models, api_keys, cors;
+  std::vector<std::string> models, controls, api_keys, cors;
   std::string key_file, certificate, key;
   server::ServeOptions options;
   LanguageFlags open;
@@ -65,6 +65,9 @@ struct ServeFlags {
                draft);
     flags.integer("--draft-tokens", "Tokens of a guess", engine.draft_tokens, {.low = 1, .high = 64});
     open.add_device(flags);
+    flags.group("Adapters");
+    flags.list("--control", "NAME=PATH", "A control network that requests to image models may name (ControlNet, T2I-Adapter)", controls,
+               "none");
     flags.group("Network");
     flags.text("--host", "ADDRESS", "Where to listen: an address, or unix:PATH", http.host).in_basic_help();
     flags.integer("--port", "Port; 0: any free one", http.port, {.low = 0, .high = 65535}).in_basic_help();
@@ -87,6 +90,11 @@ struct ServeFlags {
 
   server::ServeOptions resolved() {
     for (const std::string& text : models) options.models.models.push_back(named_model(text));
+    for (const std::string& text : controls) {
+      const auto [name, path] = named_model(text);
+      if (name.empty()) fail<UsageError>("--control: '{}' has no name, expected NAME=PATH", text);
+      if (!options.models.controls.emplace(name, path).second) fail<UsageError>("--control: '{}' is given twice, expected once", name);
+    }
     options.models.language.open = open.options();
     options.models.language.open.cancel = nullptr;
     options.models.language.engine.context = context;

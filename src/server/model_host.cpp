@@ -150,7 +150,9 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
       how.path = model.offered.path;
       how.engine.cache_bytes = cache_bytes();
       if (language) made.language = std::make_unique<LanguageService>(model.offered.id, how);
-      else made.image = std::make_unique<ImageService>(model.offered.id, model.offered.path, options.image);
+      else
+        made.image = std::make_unique<ImageService>(model.offered.id, model.offered.path, options.image,
+                                                    ImageService::Limits{.controls = options.controls});
     } catch (...) { failed = std::current_exception(); }
     if (!lock.owns_lock()) lock.lock();
     model.loading = false;

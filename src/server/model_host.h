@@ -2,6 +2,8 @@
 // makes room for another; one that is answering never does.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,6 +34,7 @@ class ModelHost {
     int64_t memory_limit = 0;                                           // bytes of all resident models; 0: none
     LanguageService::Options language;                                  // for each language model
     OpenOptions image;                                                  // for each image model
+    std::map<std::string, std::filesystem::path> controls;              // ImageService::Limits::controls
   };
   // Looks at every checkpoint without loading it. UsageError for two with one id, and for one that is larger than the limit, with both
   // numbers; IoError, WeightError, UnsupportedError.

@@ -11,6 +11,7 @@
 #include "sampling/compat/sampler_names.h"
 #include "sampling/options.h"
 #include "server/image/a1111_names.h"
+#include "server/image/control_units.h"
 #include "server/image/image_fields.h"
 
 namespace hearth::server {
@@ -59,11 +60,17 @@ bool is_off(const Json& unit) {
   return unit.is_object() && unit.value("enabled", Json(true)) == false;
 }
 
-void check_scripts(const Fields& fields) {
+// The scripts: ControlNet's units, and others that do nothing.
+void read_scripts(const Fields& fields, const ImageService::Limits& limits, Request& request) {
   const auto scripts = fields.object("alwayson_scripts");
   if (!scripts) return;
   for (const auto& [name, script] : scripts->json().items()) {
     const Json args = script.is_object() ? script.value("args", Json::array()) : script;
+    if ((name == "controlnet" || name == "ControlNet") && args.is_array()) {
+      request.controls =
+          read_control_units(args, scripts->path_of(name) + ".args", request.edit.image, *request.width, *request.height, limits);
+      continue;
+    }
     if (!(args.is_array() && std::ranges::all_of(args, is_off)))
       throw ApiError(422, fmt::format("{}: the script is not supported", scripts->path_of(name)), scripts->path_of(name), "unsupported");
   }
@@ -239,7 +246,6 @@ A1111Request read_a1111_request(const Fields& fields, bool from_image, const A11
   Request& request = read.task.request;
   check_only(fields, shared_only);
   check_only(fields, from_image ? std::span<const Only>(image_only) : text_only);
-  check_scripts(fields);
   options.apply(request);
   request.prompt = fields.text("prompt").value_or("");
   // An empty one is the family's own: in A1111, too, it is zeros for Stable Diffusion XL.
@@ -259,6 +265,7 @@ A1111Request read_a1111_request(const Fields& fields, bool from_image, const A11
   read_sampler(fields, options, read);
   if (from_image) read_images(fields, limits.input_pixels, request);
   else read_hires(fields, request);
+  read_scripts(fields, limits, request);
   read.send_images = fields.flag("send_images").value_or(true);
   read.task_id = fields.text("force_task_id").value_or("");
   if (options.live_previews) read.task.preview_every = options.preview_every > 0 ? options.preview_every : request.steps;

@@ -1,6 +1,8 @@
 // One resident image model with a queue: its jobs run one after the other, in the order in which they came, on a thread of the service.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,10 +49,11 @@ class ImageSink {
 class ImageService {
  public:
   struct Limits {
-    int64_t waiting = 32;                     // jobs in the queue
-    int64_t images = 64;                      // of one job
-    int64_t steps = 1000;                     // of a pass
-    int64_t input_pixels = int64_t(1) << 26;  // of an input image
+    int64_t waiting = 32;                                        // jobs in the queue
+    int64_t images = 64;                                         // of one job
+    int64_t steps = 1000;                                        // of a pass
+    int64_t input_pixels = int64_t(1) << 26;                     // of an input image
+    std::map<std::string, std::filesystem::path> controls = {};  // control networks that clients may use, by name
   };
 
   // Loads the model; empty path: the demo model. Errors of Model::open.
