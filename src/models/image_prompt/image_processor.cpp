@@ -1,5 +1,7 @@
 #include "models/image_prompt/image_processor.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/on_host.h"
 
@@ -36,7 +38,29 @@ std::array<float, 3> colors(const Config& c, const char* key) {
   return {float(values[0]), float(values[1]), float(values[2])};
 }
 
+// The shorter side becomes `side`, the other one is rounded down; the middle of it stays.
+Pixels covering(const Pixels& image, int64_t side, Filter filter) {
+  const int64_t shorter = std::min(image.width, image.height);
+  const auto length = [&](int64_t given) { return given == shorter ? side : side * given / shorter; };
+  const Pixels whole = resize(image, length(image.width), length(image.height), filter);
+  const int64_t top = (whole.height - side) / 2, left = (whole.width - side) / 2;
+  Pixels middle{.width = side, .height = side, .rgb = {}};
+  for (int64_t y = 0; y < side; ++y) {
+    const auto row = whole.rgb.begin() + 3 * ((top + y) * whole.width + left);
+    middle.rgb.insert(middle.rgb.end(), row, row + 3 * side);
+  }
+  return middle;
+}
+
 }  // namespace
+
+ImageProcessor ImageProcessor::clip(int64_t side) {
+  return {.width = side,
+          .height = side,
+          .crops = true,
+          .mean = {0.48145466f, 0.4578275f, 0.40821073f},
+          .deviation = {0.26862954f, 0.26130258f, 0.27577711f}};
+}
 
 ImageProcessor ImageProcessor::from(const Config& c) {
   c.only("image_processor_type", {"SiglipImageProcessor", "SiglipImageProcessorFast"});
@@ -64,7 +88,7 @@ ImageProcessor ImageProcessor::from(const Config& c) {
 
 Tensor ImageProcessor::operator()(const Pixels& image, Backend& host) const {
   return written_on_host(host, {1, height, width, 3}, DType::f32, [&](Tensor& y) {
-    const Pixels resized = resize(image, width, height, filter);
+    const Pixels resized = crops ? covering(image, width, filter) : resize(image, width, height, filter);
     float* values = y.data<float>();
     for (size_t i = 0; i < resized.rgb.size(); ++i)  // rescaled in f64 and rounded, then in f32, as the reference does
       values[i] = (float(double(resized.rgb[i]) * factor) - mean[i % 3]) / deviation[i % 3];

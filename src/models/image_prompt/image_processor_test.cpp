@@ -29,6 +29,16 @@ HOST_TEST(ImageProcessor, images_are_bit_identical_to_the_reference_s) {
   }
 }
 
+HOST_TEST(ImageProcessor, crops_as_clip_s_does) {
+  const test::Golden golden(__FILE__, "processor", device);
+  const json cases = json::parse(golden.metadata().at("facts")).at("clip");
+  ASSERT_EQ(cases.size(), 5u);
+  for (const auto& [name, c] : cases.items()) {
+    const Tensor y = ImageProcessor::clip(c.at("side"))(picture(c.at("picture")[0], c.at("picture")[1]), device);
+    EXPECT_EQ(y.to_vector(), golden.values(name)) << name;
+  }
+}
+
 TEST(ImageProcessorConfig, reads_every_key_or_refuses_it) {
   const json base = {{"image_processor_type", "SiglipImageProcessor"}, {"size", {{"height", 4}, {"width", 6}}}};
   EXPECT_EQ(read(base).width, 6);

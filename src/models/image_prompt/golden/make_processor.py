@@ -1,4 +1,4 @@
-"""Goldens of images prepared for a vision tower, by transformers' SiglipImageProcessor.
+"""Goldens of images prepared for a vision tower, by transformers' SiglipImageProcessor and CLIPImageProcessor.
 python src/models/image_prompt/golden/make_processor.py
 
 Made with transformers 4.57.1, Pillow 13.0.0: f32 [H, W, 3] per case. The pictures are bytes from name_weights.py: (u·256) of "picture".
@@ -11,7 +11,7 @@ import numpy as np
 import PIL
 import transformers
 from PIL import Image
-from transformers import SiglipImageProcessor
+from transformers import CLIPImageProcessor, SiglipImageProcessor
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[3] / "tools"))
@@ -45,4 +45,9 @@ for name, (arguments, size) in CASES.items():
     assert values.dtype == np.float32 or name == "lanczos", values.dtype
     arrays[name] = values.transpose(1, 2, 0)
     cases[name] = dict(picture=size, config=config_of(processor))
-golden.save(HERE, "processor", arrays, config_of(SiglipImageProcessor()), f"transformers {transformers.__version__}, Pillow {PIL.__version__}", cases=cases)
+# As diffusers makes it for an image encoder: [width, height] of the picture, side.
+clip = {"clip_wide": ([31, 17], 12), "clip_tall": ([9, 14], 12), "clip_square": ([20, 20], 8), "clip_same": ([12, 12], 12), "clip_odd": ([23, 10], 7)}
+for name, (size, side) in clip.items():
+    processor = CLIPImageProcessor(size=side, crop_size=side)
+    arrays[name] = processor(picture(*size), return_tensors="np").pixel_values[0].transpose(1, 2, 0)
+golden.save(HERE, "processor", arrays, config_of(SiglipImageProcessor()), f"transformers {transformers.__version__}, Pillow {PIL.__version__}", cases=cases, clip={name: dict(picture=size, side=side) for name, (size, side) in clip.items()})

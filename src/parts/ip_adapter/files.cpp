@@ -1,0 +1,70 @@
+#include "parts/ip_adapter/files.h"
+
+#include <fmt/ranges.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace hearth::parts {
+namespace {
+
+// The resampler's keys and values are one matrix in files.
+constexpr std::array<NameRule, 3> split{{
+    {"image_proj.layers.#.0.to_kv.weight", "image_proj.layers.#.0.to_k.weight", form::rows(0, 1, 2)},
+    {"image_proj.layers.#.0.to_kv.weight", "image_proj.layers.#.0.to_v.weight", form::rows(1, 2, 2)},
+    {"**", "**"},
+}};
+
+Shape shape_of(const TensorList& tensors, const std::string& name) {
+  const auto found = tensors.find(name);
+  return found == tensors.end() ? Shape() : found->second.shape;
+}
+
+std::optional<std::string> config_of(const TensorList& t) {
+  nlohmann::json c;
+  const auto matrix = [&](const char* name) { return shape_of(t, std::string("image_proj.") + name + ".weight"); };
+  const Shape proj = matrix("proj"), first = matrix("proj.0"), second = matrix("proj.2"), latents = shape_of(t, "image_proj.latents");
+  if (proj.rank() == 2) {
+    const Shape norm = matrix("norm");
+    if (norm.rank() != 1 || norm[0] == 0 || proj[0] % norm[0]) return std::nullopt;
+    c = {{"kind", "vector"}, {"in", proj[1]}, {"width", norm[0]}, {"tokens", proj[0] / norm[0]}};
+  } else if (first.rank() == 2 && second.rank() == 2 && matrix("proj.3").rank() == 1) {
+    c = {{"kind", "states"}, {"in", first[1]}, {"hidden", first[0]}, {"width", second[0]}};
+  } else if (first.rank() == 2 && second.rank() == 2 && matrix("norm").rank() == 1 &&
+             !t.contains("image_proj.perceiver_resampler.proj_in.weight")) {
+    const int64_t width = matrix("norm")[0];
+    if (width == 0 || second[0] % width) return std::nullopt;
+    c = {{"kind", "face"}, {"in", first[1]}, {"hidden", first[0]}, {"width", width}, {"tokens", second[0] / width}};
+  } else if (latents.rank() == 3 && matrix("proj_in").rank() == 2 && matrix("proj_out").rank() == 2) {
+    int64_t layers = 0;
+    while (t.contains(fmt::format("image_proj.layers.{}.0.to_q.weight", layers))) ++layers;
+    const Shape q = matrix("layers.0.0.to_q");
+    if (q.rank() != 2 || q[0] % 64) return std::nullopt;
+    c = {{"kind", "resampler"}, {"in", matrix("proj_in")[1]}, {"hidden", latents[2]},          {"tokens", latents[1]},
+         {"layers", layers},    {"heads", q[0] / 64},         {"width", matrix("proj_out")[0]}};
+  } else {
+    return std::nullopt;
+  }
+  c["attends"] = nlohmann::json::array();
+  for (int64_t id = 1;; id += 2) {
+    const Shape k = shape_of(t, fmt::format("ip_adapter.{}.to_k_ip.weight", id));
+    if (k.rank() != 2) break;
+    c["attends"].push_back(k[0]);
+  }
+  return c.dump();
+}
+
+}  // namespace
+
+const NetworkFiles ip_adapter_files{
+    .classes = {"IPAdapter"},
+    .spellings = {{.name = "original",
+                   .marks = {"ip_adapter.1.to_k_ip.weight", "ip_adapter.1.to_v_ip.weight"},
+                   .reading =
+                       [](const TensorList&, const nlohmann::json&) {
+                         return NameMap{{"", "", split}};
+                       }}},
+    .standard_config = config_of,
+};
+
+}  // namespace hearth::parts
