@@ -2,10 +2,24 @@
 #pragma once
 
 #include <cmath>
+#include <span>
 
 #include "nn/layers.h"
 
 namespace hearth::nn {
+
+// Keys and values of a context of its own, without bias.
+struct ContextProjection {
+  Linear to_k, to_v;  // [N·D, Cx]
+};
+
+// What the queries of an attention attend to besides its context, with a softmax of its own (Ye et al. 2023, arXiv 2308.06721).
+struct FurtherContext {
+  const ContextProjection& projection;
+  const Tensor& context;  // [B, S, Cx]
+  float scale = 1;        // of the result, which is added before to_out
+  Tensor rows, factors;   // i32 and f32 [B·T]: 0, 1, 2 …, and the scale of each position; undefined: `scale` everywhere
+};
 
 // x [B, T, C], context [B, S, Cx] → to_out(softmax(q kᵀ / √D) v) + residual [B, T, C]; q from x, k and v from the context.
 // heads · D may differ from C: the checkpoint determines the inner width.
@@ -18,12 +32,24 @@ struct Attention {
         heads(heads_),
         head_size(head_size_) {}
 
-  Tensor operator()(const Tensor& x, const Tensor& context, const Tensor& residual) const {
-    const int64_t B = x.size(0), T = x.size(1), S = context.size(1), N = heads, D = head_size;
-    const Tensor q = to_q(x, inner).view({B, T, N, D}), k = to_k(context, inner).view({B, S, N, D}),
-                 v = to_v(context, inner).view({B, S, N, D});
-    const Tensor y = ops::attention(q, k, v, {.scale = 1.0f / std::sqrt(float(D)), .factors = to_q.weight.form.factors});
-    return to_out(y.view({B, T, N * D}), {.residual = residual});
+  Tensor operator()(const Tensor& x, const Tensor& context, const Tensor& residual, std::span<const FurtherContext> further = {}) const {
+    const int64_t B = x.size(0), T = x.size(1), N = heads, D = head_size;
+    const Tensor q = to_q(x, inner).view({B, T, N, D});
+    Tensor y = attend(q, to_k(context, inner), to_v(context, inner));
+    for (const FurtherContext& f : further) {
+      const Tensor z = attend(q, f.projection.to_k(f.context, inner), f.projection.to_v(f.context, inner));
+      y = f.factors ? ops::scatter_add(y.view({B * T, N * D}), z.view({B * T, N * D}), f.rows, f.factors).view(y.shape())
+                    : ops::linear_combination({y, z}, {1, f.scale});
+    }
+    return to_out(y, {.residual = residual});
+  }
+
+  // q [B, T, N, D], k and v [B, S, N·D] → [B, T, N·D]
+  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const {
+    const auto [B, T, N, D] = q.dims<4>();
+    const Shape split{B, k.size(1), N, D};
+    return ops::attention(q, k.view(split), v.view(split), {.scale = 1.0f / std::sqrt(float(D)), .factors = to_q.weight.form.factors})
+        .view({B, T, N * D});
   }
 
   Linear to_q, to_k, to_v;  // [N·D, C or Cx]

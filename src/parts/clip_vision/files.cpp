@@ -5,11 +5,6 @@
 namespace hearth::parts {
 namespace {
 
-Shape shape_of(const TensorList& tensors, const std::string& name) {
-  const auto found = tensors.find(name);
-  return found == tensors.end() ? Shape() : found->second.shape;
-}
-
 // Published towers with patches of 14 pixels and 16 heads. Tensors show neither the number of heads nor the activation.
 struct Published {
   int64_t width, layers, mlp_width, projection;

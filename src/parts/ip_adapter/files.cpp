@@ -15,11 +15,6 @@ constexpr std::array<NameRule, 3> split{{
     {"**", "**"},
 }};
 
-Shape shape_of(const TensorList& tensors, const std::string& name) {
-  const auto found = tensors.find(name);
-  return found == tensors.end() ? Shape() : found->second.shape;
-}
-
 std::optional<std::string> config_of(const TensorList& t) {
   nlohmann::json c;
   const auto matrix = [&](const char* name) { return shape_of(t, std::string("image_proj.") + name + ".weight"); };

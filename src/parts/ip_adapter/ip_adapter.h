@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "nn/layers.h"
+#include "nn/attention.h"
 #include "parts/ip_adapter/config.h"
 
 namespace hearth::parts {
@@ -61,13 +61,9 @@ struct IpAdapter {
   // What the image encoder gives, as config.kind says: [B, in], or [B, T, in] → tokens [B, T', width]. ShapeError for another width.
   Tensor tokens(const Tensor& image) const;
 
-  struct KeysAndValues {
-    nn::Linear to_k, to_v;  // no bias, [channels, width]
-  };
-
   IpAdapterConfig config;
   std::variant<VectorTokens, MlpTokens, Resampler> projection;  // image_proj.…
-  std::vector<KeysAndValues> attends;                           // ip_adapter.(2i + 1).to_k_ip, .to_v_ip
+  std::vector<nn::ContextProjection> attends;                   // ip_adapter.(2i + 1).to_k_ip, .to_v_ip
 };
 
 }  // namespace hearth::parts

@@ -13,11 +13,6 @@ constexpr std::array<NameRule, 4> siglip_bare{{
     {"head.**", "vision_model.head.**"},
 }};
 
-Shape shape_of(const TensorList& tensors, const std::string& name) {
-  const auto found = tensors.find(name);
-  return found == tensors.end() ? Shape() : found->second.shape;
-}
-
 // Sizes that a file's tensors show do not include the number of heads, so that only published towers are known.
 std::optional<std::string> siglip_config(const TensorList& official) {
   const bool so400m = shape_of(official, "vision_model.embeddings.patch_embedding.weight") == Shape{1152, 3, 14, 14} &&

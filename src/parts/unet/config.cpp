@@ -1,5 +1,7 @@
 #include "parts/unet/config.h"
 
+#include <numeric>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -220,6 +222,28 @@ bool UnetConfig::attends_to_itself(Blocks blocks) const {
       return std::ranges::any_of(levels, [&](const Level& l) { return l.attends_up && !l.only_cross_attention && any(l.depths_up); });
   }
   return false;
+}
+
+std::vector<int64_t> UnetConfig::cross_attentions() const {
+  std::vector<int64_t> all;
+  const auto add = [&](const Level& level, int64_t depth) {
+    all.insert(all.end(), size_t(depth), level.channels / level.heads * level.heads);
+  };
+  for (const Level& level : levels)
+    for (const int64_t depth : level.depths_down) add(level, depth);
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level)
+    for (const int64_t depth : level->depths_up) add(*level, depth);
+  if (mid == Mid::cross_attention) add(levels.back(), mid_depth);
+  return all;
+}
+
+int64_t UnetConfig::first_cross_attention(Blocks blocks, size_t block) const {
+  const auto sum = [](const std::vector<int64_t>& depths) { return std::accumulate(depths.begin(), depths.end(), int64_t(0)); };
+  int64_t down = 0, up = 0;
+  for (size_t i = 0; i < (blocks == Blocks::down ? block : levels.size()); ++i) down += sum(levels[i].depths_down);
+  if (blocks == Blocks::down) return down;
+  for (size_t i = 0; i < (blocks == Blocks::up ? block : levels.size()); ++i) up += sum(levels[levels.size() - 1 - i].depths_up);
+  return down + up;
 }
 
 }  // namespace hearth::parts

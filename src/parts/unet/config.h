@@ -60,6 +60,11 @@ struct UnetConfig {
   enum class Blocks { mid, down, up };
   bool attends_to_itself(Blocks blocks) const;  // whether any of these blocks has self-attention
 
+  // Channels of each cross-attention: those of the down blocks, the up blocks and the middle block, in the order of the checkpoint.
+  std::vector<int64_t> cross_attentions() const;
+  // The number in that list of the first cross-attention of a down block, of an up block (0: the last level's), of the middle block.
+  int64_t first_cross_attention(Blocks blocks, size_t block = 0) const;
+
   bool operator==(const UnetConfig&) const = default;
 };
 

@@ -37,15 +37,18 @@ Tensor guidance_embedding(const UnetConfig& config, Backend& backend, double sca
 DownBlock::DownBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.path()) {
   const UnetConfig::Level& level = config.levels[i];
   const int64_t below = config.levels[i == 0 ? 0 : i - 1].channels, C = level.channels;
+  int64_t number = config.first_cross_attention(UnetConfig::Blocks::down, i);
   for (int64_t j = 0; j < level.layers; ++j) {
     resnets.emplace_back(w / "resnets" / j, j == 0 ? below : C, C, resnet_spec(config));
-    if (level.attends_down)
-      attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, level.depths_down[size_t(j)]);
+    if (!level.attends_down) continue;
+    const int64_t depth = level.depths_down[size_t(j)];
+    attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, depth, number);
+    number += depth;
   }
   if (i + 1 < config.levels.size()) downsampler.emplace(w / "downsamplers" / 0 / "conv", C, C, 3, halving(config.downsample_padding));
 }
 
-Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity,
+Tensor DownBlock::operator()(Tensor x, const Tensor& temb, const UnetContext& context, std::vector<Tensor>& skips, int64_t identity,
                              const Tensor& feature) const {
   const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
@@ -66,11 +69,11 @@ MidBlock::MidBlock(const Scope& w, const UnetConfig& config) : path(w.path()) {
   resnets.emplace_back(w / "resnets" / 0, level.channels, level.channels, spec);
   if (config.mid == UnetConfig::Mid::resnet) return;
   // only_cross_attention does not apply to the mid block: its first attention is always self-attention.
-  attention.emplace(w / "attentions" / 0, config, level, false, config.mid_depth);
+  attention.emplace(w / "attentions" / 0, config, level, false, config.mid_depth, config.first_cross_attention(UnetConfig::Blocks::mid));
   resnets.emplace_back(w / "resnets" / 1, level.channels, level.channels, spec);
 }
 
-Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor& context, int64_t identity) const {
+Tensor MidBlock::operator()(const Tensor& x, const Tensor& temb, const UnetContext& context, int64_t identity) const {
   const BlockScope scope(path);
   Tensor h = resnets[0](x, temb);
   if (attention) h = resnets[1]((*attention)(h, context, identity), temb);
@@ -125,6 +128,9 @@ void UnetEncoder::check(const Tensor& x, std::span<const float> timesteps, const
   };
   require("pooled text and sizes", given.added, config.added);
   require("guidance", given.guidance, config.guidance);
+  for (const ImagePrompt& image : given.images)
+    if (image.tokens.rank() != 3 || image.tokens.size(0) != B || image.tokens.size(2) != config.context)
+      fail<ShapeError>("unet: an image prompt {}, expected [{}, S, {}]", image.tokens.shape(), B, config.context);
   const int64_t perturbed = in.perturbed.images;
   if (perturbed < 0 || perturbed > B)
     fail<ShapeError>("unet: {} perturbed images for a batch of {}, expected at most the batch", perturbed, B);
@@ -133,7 +139,7 @@ void UnetEncoder::check(const Tensor& x, std::span<const float> timesteps, const
 UnetEncoder::Outputs UnetEncoder::operator()(const Tensor& x, std::span<const float> timesteps, const Inputs& in) const {
   check(x, timesteps, in);
   const int64_t B = x.size(0);
-  const Tensor& context = in.given.context;
+  const UnetContext context{in.given.context, in.given.images};
   using Blocks = UnetConfig::Blocks;
   const auto identity = [&](Blocks blocks) { return in.perturbed.blocks == blocks ? in.perturbed.images : 0; };
   Outputs out{.temb = time_embedding(x.backend(), timesteps, in, B), .x = x, .skips = {}};

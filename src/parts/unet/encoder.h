@@ -16,6 +16,7 @@ struct UnetConditions {
   Tensor context;   // [B, S, config.context]: text states
   Tensor added;     // [B, config.added]: pooled_and_sizes()
   Tensor guidance;  // [B, config.guidance]: guidance_embedding()
+  std::span<const ImagePrompt> images = {};
 };
 
 // Pooled text [1, P] f32, followed by numbers such as the image's size in pixels, each as a sinusoid → [1, config.added].
@@ -39,12 +40,12 @@ inline nn::ResnetSpec resnet_spec(const UnetConfig& c, float output_scale = 1) {
 }
 
 // DownBlock2D, or CrossAttnDownBlock2D if it attends.
-// x [B, H, W, in], temb [B, temb] activated, context [B, S, Cx] → [B, ⌈H/2⌉, ⌈W/2⌉, C], or [B, H, W, C] on the last level.
+// x [B, H, W, in], temb [B, temb] activated → [B, ⌈H/2⌉, ⌈W/2⌉, C], or [B, H, W, C] on the last level.
 // Appends every layer's output and the halved one to `skips`. `identity` as for TransformerBlock, here and below. `feature`: of a
 // T2I-Adapter, added to x; may be undefined. It is added after the last layer if the block attends, and else at the end of the block.
 struct DownBlock {
   DownBlock(const Scope& w, const UnetConfig& config, size_t level);
-  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity = 0,
+  Tensor operator()(Tensor x, const Tensor& temb, const UnetContext& context, std::vector<Tensor>& skips, int64_t identity = 0,
                     const Tensor& feature = {}) const;
 
   std::vector<nn::ResnetBlock> resnets;
@@ -56,7 +57,7 @@ struct DownBlock {
 // UNetMidBlock2DCrossAttn, or UNetMidBlock2D, of which only the first residual block is used. x [B, H, W, C] → the same shape.
 struct MidBlock {
   MidBlock(const Scope& w, const UnetConfig& config);
-  Tensor operator()(const Tensor& x, const Tensor& temb, const Tensor& context, int64_t identity = 0) const;
+  Tensor operator()(const Tensor& x, const Tensor& temb, const UnetContext& context, int64_t identity = 0) const;
 
   std::vector<nn::ResnetBlock> resnets;         // two with, one without attention
   std::optional<SpatialTransformer> attention;  // attentions.0

@@ -1,6 +1,8 @@
 // The spatial transformer of the Stable Diffusion UNet (Rombach et al. 2022, arXiv 2112.10752, appendix E.2.1).
 #pragma once
 
+#include <map>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -10,6 +12,24 @@
 #include "parts/unet/config.h"
 
 namespace hearth::parts {
+
+// An image that a UNet attends to besides its text.
+struct ImagePrompt {
+  std::span<const nn::ContextProjection> attends;  // for each cross-attention, in the order of UnetConfig::cross_attentions()
+  Tensor tokens;                                   // [B, S, Cx]
+  float scale = 1;
+  // By number of positions T: `rows` and `factors` of nn::FurtherContext. Empty: the scale is the same everywhere.
+  struct Mask {
+    Tensor rows, factors;
+  };
+  std::map<int64_t, Mask> masks = {};
+};
+
+// What cross-attention attends to.
+struct UnetContext {
+  Tensor text;  // [B, S, Cx]
+  std::span<const ImagePrompt> images = {};
+};
 
 // W₂ (a · gelu(b)) with (a, b) = W₁ x: GEGLU, the value half first, exact GELU (Shazeer 2020).
 struct GegluMlp {
@@ -22,10 +42,11 @@ struct GegluMlp {
   nn::Linear out;
 };
 
-// x [B, T, C], context [B, S, Cx] → [B, T, C]. In the last `identity` images self-attention outputs each token's own value
+// x [B, T, C] → [B, T, C]. In the last `identity` images self-attention outputs each token's own value
 // (perturbed attention: Ahn et al. 2024, arXiv 2403.17377).
 struct TransformerBlock {
-  TransformerBlock(const Scope& w, int64_t width, int64_t context_width, int64_t heads, bool only_cross_attention_)
+  // number: of attn2 among the UNet's cross-attentions
+  TransformerBlock(const Scope& w, int64_t width, int64_t context_width, int64_t heads, bool only_cross_attention_, int64_t number_)
       : norm1(w / "norm1", width),
         attn1(w / "attn1", width, only_cross_attention_ ? context_width : width, heads, width / heads, nn::Bias::no),
         norm2(w / "norm2", width),
@@ -33,13 +54,14 @@ struct TransformerBlock {
         norm3(w / "norm3", width),
         ff(w / "ff", width),
         only_cross_attention(only_cross_attention_),
+        number(number_),
         path(w.path()) {}
 
-  Tensor operator()(const Tensor& x, const Tensor& context, int64_t identity = 0) const {
+  Tensor operator()(const Tensor& x, const UnetContext& context, int64_t identity = 0) const {
     const BlockScope scope(path);
     const Tensor n = norm1(x, Stored::inner);
-    Tensor h = only_cross_attention ? attn1(n, context, x) : self_attention(n, x, identity);
-    h = attn2(norm2(h, Stored::inner), context, h);
+    Tensor h = only_cross_attention ? attn1(n, context.text, x) : self_attention(n, x, identity);
+    h = attn2(norm2(h, Stored::inner), context.text, h, images_of(context, x.size(1)));
     h = ff(norm3(h, Stored::inner), h);
     tap(path, h);
     return h;
@@ -52,9 +74,22 @@ struct TransformerBlock {
   nn::LayerNorm norm3;
   GegluMlp ff;
   bool only_cross_attention;
+  int64_t number;
   std::string path;
 
  private:
+  // T: positions of x
+  std::vector<nn::FurtherContext> images_of(const UnetContext& context, int64_t T) const {
+    std::vector<nn::FurtherContext> all;
+    for (const ImagePrompt& image : context.images) {
+      const auto mask = image.masks.find(T);
+      const bool everywhere = image.masks.empty();
+      all.push_back({image.attends[size_t(number)], image.tokens, image.scale, everywhere ? Tensor() : mask->second.rows,
+                     everywhere ? Tensor() : mask->second.factors});
+    }
+    return all;
+  }
+
   Tensor self_attention(const Tensor& n, const Tensor& residual, int64_t identity) const {
     const int64_t B = n.size(0), whole = B - identity;
     if (identity == 0) return attn1(n, n, residual);
@@ -65,10 +100,11 @@ struct TransformerBlock {
   }
 };
 
-// x [B, H, W, C], context [B, S, Cx] → [B, H, W, C]; `identity` as for TransformerBlock. Its group norm always has eps 1e-6,
+// x [B, H, W, C] → [B, H, W, C]; `identity` as for TransformerBlock. Its group norm always has eps 1e-6,
 // independent of norm_eps.
 struct SpatialTransformer {
-  SpatialTransformer(const Scope& w, const UnetConfig& config, const UnetConfig::Level& level, bool only_cross_attention, int64_t depth)
+  SpatialTransformer(const Scope& w, const UnetConfig& config, const UnetConfig::Level& level, bool only_cross_attention, int64_t depth,
+                     int64_t number)
       // The heads have ⌊C/N⌋ channels each: if N does not divide C, the blocks are narrower than x.
       : inner(level.channels / level.heads * level.heads),
         norm(w / "norm", config.groups, level.channels, 1e-6f),
@@ -76,10 +112,10 @@ struct SpatialTransformer {
         proj_out(projection(w / "proj_out", inner, level.channels, config.linear_projection)),
         path(w.path()) {
     for (int64_t i = 0; i < depth; ++i)
-      blocks.emplace_back(w / "transformer_blocks" / i, inner, config.context, level.heads, only_cross_attention);
+      blocks.emplace_back(w / "transformer_blocks" / i, inner, config.context, level.heads, only_cross_attention, number + i);
   }
 
-  Tensor operator()(const Tensor& x, const Tensor& context, int64_t identity = 0) const {
+  Tensor operator()(const Tensor& x, const UnetContext& context, int64_t identity = 0) const {
     const BlockScope scope(path);
     const auto [B, H, W, C] = x.dims<4>();
     Tensor h = project(proj_in, x, {}, norm.input()).view({B, H * W, inner});

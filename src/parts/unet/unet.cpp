@@ -22,17 +22,20 @@ UpBlock::UpBlock(const Scope& w, const UnetConfig& config, size_t i) : path(w.pa
   const int64_t C = level.channels;
   const int64_t below = config.levels[i + 1 < config.levels.size() ? i + 1 : i].channels,
                 above = config.levels[i == 0 ? 0 : i - 1].channels;
+  int64_t number = config.first_cross_attention(UnetConfig::Blocks::up, config.levels.size() - 1 - i);
   for (int64_t j = 0; j <= level.layers; ++j) {
     // The last skip of a level is the input from the level above it.
     const int64_t x = j == 0 ? below : C, skip = j == level.layers ? above : C;
     resnets.emplace_back(w / "resnets" / j, x + skip, C, resnet_spec(config));
-    if (level.attends_up)
-      attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, level.depths_up[size_t(j)]);
+    if (!level.attends_up) continue;
+    const int64_t depth = level.depths_up[size_t(j)];
+    attentions.emplace_back(w / "attentions" / j, config, level, level.only_cross_attention, depth, number);
+    number += depth;
   }
   if (i > 0) upsampler.emplace(w / "upsamplers" / 0 / "conv", C, C, 3, ConvSpec::same(3));
 }
 
-Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity) const {
+Tensor UpBlock::operator()(Tensor x, const Tensor& temb, const UnetContext& context, std::vector<Tensor>& skips, int64_t identity) const {
   const BlockScope scope(path);
   for (size_t j = 0; j < resnets.size(); ++j) {
     x = ops::concat({x, skips.back()}, -1);
@@ -62,8 +65,9 @@ Tensor Unet::operator()(const Tensor& x, std::span<const float> timesteps, const
   if (residuals.mid) add_to(half.x, residuals.mid, "the middle block's");
 
   const int64_t identity = perturbed.blocks == UnetConfig::Blocks::up ? perturbed.images : 0;
+  const UnetContext context{given.context, given.images};
   Tensor h = std::move(half.x);
-  for (const UpBlock& block : up_blocks) h = block(std::move(h), half.temb, given.context, half.skips, identity);
+  for (const UpBlock& block : up_blocks) h = block(std::move(h), half.temb, context, half.skips, identity);
   return in_block("conv_out", [&] { return conv_out(h, {}, conv_norm_out.input(encoder.config.activation)); });
 }
 

@@ -25,7 +25,7 @@ struct UnetResiduals {
 // x [B, H, W, C of the level below] → [B, H', W', C], or [B, H, W, C] on level 0.
 struct UpBlock {
   UpBlock(const Scope& w, const UnetConfig& config, size_t level);
-  Tensor operator()(Tensor x, const Tensor& temb, const Tensor& context, std::vector<Tensor>& skips, int64_t identity = 0) const;
+  Tensor operator()(Tensor x, const Tensor& temb, const UnetContext& context, std::vector<Tensor>& skips, int64_t identity = 0) const;
 
   std::vector<nn::ResnetBlock> resnets;
   std::vector<SpatialTransformer> attentions;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "parts/golden_case_test.h"
+#include "parts/ip_adapter/ip_adapter.h"
 
 namespace hearth::parts {
 namespace {
@@ -86,6 +87,29 @@ BACKEND_TEST(Unet, perturbed_attention_is_that_of_the_reference) {
     EXPECT_GE(test::relative_error(std::span(y).subspan(kept), std::span(plain).subspan(kept)), 1e-3);
   }
   EXPECT_THROW(c.run(c.config(), {}, {Blocks::mid, 4}), ShapeError);
+}
+
+// Two IP-Adapters: neither, one of them, both. Image prompts with the scale 0 are left out by the caller.
+BACKEND_TEST(Unet, image_prompts_are_those_of_the_reference) {
+  const UnetCase c("images", device);
+  const UnetConfig config = UnetConfig::from(c.config());
+  EXPECT_EQ(config.cross_attentions(), c.fact("channels").get<std::vector<int64_t>>());
+  const IpAdapterConfig sizes{
+      .kind = IpAdapterConfig::Kind::vector, .in = 10, .width = config.context, .attends = config.cross_attentions()};
+  Weights w = c.weights();
+  const Unet net(Scope(w), config);
+  const IpAdapter a(Scope(w) / "a", sizes), b(Scope(w) / "b", sizes);
+  const int64_t B = c.fact("batch");
+  const ImagePrompt first{.attends = a.attends, .tokens = a.tokens(c.input("image.a", {B, 10})), .scale = 0.7f};
+  const ImagePrompt second{.attends = b.attends, .tokens = b.tokens(c.input("image.b", {B, 10})), .scale = -0.4f};
+  const auto run = [&](std::initializer_list<ImagePrompt> images) {
+    return net(c.input("x", {B, c.fact("height"), c.fact("width"), 4}), c.fact("timesteps").get<std::vector<float>>(),
+               {.context = c.input("context", {B, c.fact("tokens"), config.context}), .images = images});
+  };
+  EXPECT_CLOSE(run({}), c.golden.values("none"), 4e-6);
+  EXPECT_CLOSE(run({first}), c.golden.values("first"), 4e-6);
+  EXPECT_CLOSE(run({first, second}), c.golden.values("both"), 4e-6);
+  EXPECT_THROW(run({{.attends = a.attends, .tokens = Tensor::zeros(device, {B, 4, 11})}}), ShapeError);
 }
 
 TEST(UnetConfig, knows_where_it_attends_to_itself) {

@@ -137,6 +137,11 @@ class PieceSource : public TensorSource {
 
 }  // namespace
 
+Shape shape_of(const TensorList& tensors, const std::string& name) {
+  const auto found = tensors.find(name);
+  return found == tensors.end() ? Shape() : found->second.shape;
+}
+
 TensorList inside_of(const TensorList& all, std::string_view prefix) {
   TensorList inside;
   for (auto it = all.lower_bound(std::string(prefix)); it != all.end() && it->first.starts_with(prefix); ++it)

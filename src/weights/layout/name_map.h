@@ -21,6 +21,9 @@ using TensorList = std::map<std::string, TensorInfo>;
 // The tensors whose names start with `prefix`, without the prefix.
 TensorList inside_of(const TensorList& all, std::string_view prefix);
 
+// No axes if the tensor is not in the list.
+Shape shape_of(const TensorList& tensors, const std::string& name);
+
 // How an official tensor is stored in the original one.
 struct Form {
   enum class Kind : uint8_t {

@@ -15,6 +15,7 @@ from diffusers import StableDiffusionXLPipeline, UNet2DConditionModel
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[3] / "tools"))
 import golden  # noqa: E402
+import name_weights  # noqa: E402
 
 VERSIONS = f"diffusers {diffusers.__version__}, torch {torch.__version__}"
 CROSS, PLAIN = "CrossAttn{}Block2D", "{}Block2D"
@@ -192,6 +193,46 @@ def pag():
     golden.save(HERE, "pag", arrays, json.loads(seen.to_json_string()), VERSIONS, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor)
 
 
+# Two IP-Adapters, whose tensors are under "a." and "b."; the second also with a mask of its image.
+IMAGES = (dict(blocks(True, True, False), block_out_channels=[8, 16, 24], layers_per_block=2, norm_num_groups=4, attention_head_dim=2,
+               transformer_layers_per_block=[1, 2, 1], cross_attention_dim=12, sample_size=8), 2, 7, 6, [451.37], 5, 1.0)
+
+
+def images():
+    from diffusers.models.attention_processor import IPAdapterAttnProcessor2_0
+
+    config, b, h, w, timesteps, tokens, factor = IMAGES
+    net = golden.prepare(UNet2DConditionModel.from_config(dict(config)), factor)
+    full = json.loads(net.to_json_string())
+    width, into = config["cross_attention_dim"], 10
+    attends = [name for name in net.attn_processors if name.endswith("attn2.processor")]
+    channels = [net.get_submodule(name.removesuffix(".processor")).inner_dim for name in attends]
+
+    def adapter(name):
+        tensor = lambda key, *shape: torch.from_numpy(name_weights.tensor(f"{name}.{key}", shape)).double()  # noqa: E731
+        proj = {"proj.weight": (4 * width, into), "proj.bias": (4 * width,), "norm.weight": (width,), "norm.bias": (width,)}
+        keys = {f"{2 * i + 1}.{what}.weight": (count, width) for i, count in enumerate(channels) for what in ("to_k_ip", "to_v_ip")}
+        return {"image_proj": {key: tensor(f"image_proj.{key}", *shape) for key, shape in proj.items()},
+                "ip_adapter": {key: tensor(f"ip_adapter.{key}", *shape) for key, shape in keys.items()}}
+
+    net._load_ip_adapter_weights([adapter("a"), adapter("b")], low_cpu_mem_usage=False)
+    net = net.double()
+    embeds = [torch.from_numpy(golden.values(f"input.image.{name}", b, 1, into)).double() for name in "ab"]
+    context = torch.from_numpy(golden.values("input.context", b, tokens, width)).double()
+    mask = torch.from_numpy((golden.values("input.mask", 1, 1, 56, 48) > 0).astype("float64"))
+    mask[..., :28, :] = 1
+    arrays = {}
+    for name, scales, masks in (("none", [0, 0], None), ("first", [0.7, 0], None), ("both", [0.7, -0.4], None), ("masked", [0.7, 1.3], [torch.ones_like(mask), mask])):
+        for processor in net.attn_processors.values():
+            if isinstance(processor, IPAdapterAttnProcessor2_0):
+                processor.scale = list(scales)
+        with torch.no_grad():
+            arrays[name] = golden.channels_last(net(
+                golden.image("input.x", b, h, w, 4), torch.tensor(timesteps, dtype=torch.float64), context, added_cond_kwargs={"image_embeds": embeds},
+                cross_attention_kwargs={"ip_adapter_masks": masks} if masks else None).sample)
+    golden.save(HERE, "images", arrays, full, VERSIONS, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor, channels=channels)
+
+
 # The published unet/config.json of Stable Diffusion 1.5 and 2.1.
 SD15 = dict(blocks(True, True, True, False), _class_name="UNet2DConditionModel", _diffusers_version="0.6.0", act_fn="silu", attention_head_dim=8,
             block_out_channels=[320, 640, 1280, 1280], center_input_sample=False, cross_attention_dim=768, downsample_padding=1, flip_sin_to_cos=True,
@@ -230,3 +271,4 @@ perturbed()
 pag()
 structures()
 defaults()
+images()
