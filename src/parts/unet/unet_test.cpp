@@ -1,5 +1,6 @@
 #include "parts/unet/unet.h"
 
+#include <numeric>
 #include <set>
 
 #include "parts/golden_case_test.h"
@@ -110,6 +111,17 @@ BACKEND_TEST(Unet, image_prompts_are_those_of_the_reference) {
   EXPECT_CLOSE(run({first}), c.golden.values("first"), 4e-6);
   EXPECT_CLOSE(run({first, second}), c.golden.values("both"), 4e-6);
   EXPECT_THROW(run({{.attends = a.attends, .tokens = Tensor::zeros(device, {B, 4, 11})}}), ShapeError);
+
+  ImagePrompt masked = second;
+  for (const int64_t positions : {42, 12, 4}) {
+    std::vector<int32_t> rows(size_t(B * positions));
+    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<float> factors;
+    for (int64_t image = 0; image < B; ++image)
+      for (const float m : c.golden.values(fmt::format("mask.{}", positions))) factors.push_back(1.3f * m);
+    masked.masks[positions] = {Tensor::from(device, {B * positions}, rows), Tensor::from(device, {B * positions}, factors)};
+  }
+  EXPECT_CLOSE(run({first, masked}), c.golden.values("masked"), 4e-6);
 }
 
 TEST(UnetConfig, knows_where_it_attends_to_itself) {

@@ -230,6 +230,10 @@ def images():
             arrays[name] = golden.channels_last(net(
                 golden.image("input.x", b, h, w, 4), torch.tensor(timesteps, dtype=torch.float64), context, added_cond_kwargs={"image_embeds": embeds},
                 cross_attention_kwargs={"ip_adapter_masks": masks} if masks else None).sample)
+    from diffusers.image_processor import IPAdapterMaskProcessor
+
+    for positions in (h * w, -(-h // 2) * -(-w // 2), -(-h // 4) * -(-w // 4)):
+        arrays[f"mask.{positions}"] = IPAdapterMaskProcessor.downsample(mask[0], 1, positions, 1).flatten().float().numpy()
     golden.save(HERE, "images", arrays, full, VERSIONS, batch=b, height=h, width=w, timesteps=timesteps, tokens=tokens, factor=factor, channels=channels)
 
 
