@@ -24,6 +24,7 @@
 #include "hearth/editing.h"
 #include "hearth/error.h"
 #include "hearth/image.h"
+#include "hearth/image_prompt.h"
 #include "hearth/option.h"
 #include "hearth/progress.h"
 #include "hearth/tokenizer.h"
@@ -126,6 +127,8 @@ struct Request {
   // Networks that steer the run by images: all of them act together, in whatever order they are given. UsageError, WeightError or
   // UnsupportedError for one that does not fit the model.
   std::vector<Control> controls;
+  // Images that act as prompts, by adapters, all together. Errors as for `controls`; UsageError for a model without an image encoder.
+  std::vector<ImagePrompt> image_prompts;
   Variation variation;
   std::optional<Hires> hires;
   Preview preview;

@@ -90,8 +90,10 @@ void GenerateFlags::check(const Flags& flags) {
   if ((request.stop_after > 0 || !resume.empty()) && batch_count > 1)
     fail<UsageError>("--batch-count: {} batches cannot be stopped and resumed, expected 1", batch_count);
   for (const ComponentInfo& c : list_components())
-    if (c.role == ComponentRole::image_encoder && !c.adds.empty() && !open.paths[c.flag].empty() && request.references.empty())
-      fail<UsageError>("{}: has no effect without --reference", c.flag);
+    if (c.role == ComponentRole::image_encoder && !c.adds.empty() && !open.paths[c.flag].empty() && request.references.empty()) {
+      if (c.flag != "--image-encoder") fail<UsageError>("{}: has no effect without --reference", c.flag);
+      if (request.image_prompts.empty()) fail<UsageError>("{}: has no effect without --reference or --ip-adapter", c.flag);
+    }
   for (const auto& [flag, value] : {std::pair("--control-preprocess", control_preprocess), {"--save-control", save_control}})
     if (!value.empty() && request.controls.empty()) fail<UsageError>("{}: has no effect without --control", flag);
   for (Control& control : request.controls)

@@ -6,6 +6,7 @@
 #include "models/checkpoints.h"
 #include "models/slots.h"
 #include "parts/controlnet/files.h"
+#include "parts/ip_adapter/files.h"
 #include "parts/t2i_adapter/files.h"
 
 namespace hearth::models {
@@ -13,11 +14,12 @@ namespace {
 
 // No family has them: each run names its own.
 const ImageFiles control_files{
-    .slots = {&slots::control},
+    .slots = {&slots::control, &slots::ip_adapter},
     .places = {{"control_model.", &parts::controlnet_files, &slots::control},
                {"", &parts::controlnet_files, &slots::control},
                {"", &parts::control_lora_files, &slots::control},
-               {"", &parts::t2i_adapter_files, &slots::control}},
+               {"", &parts::t2i_adapter_files, &slots::control},
+               {"", &parts::ip_adapter_files, &slots::ip_adapter}},
     .leftovers = {},
     .predictions = {},
     .markers = {},
@@ -26,13 +28,16 @@ const ImageFiles control_files{
     .signatures = [] { return std::vector<Signature>(); },
 };
 
-}  // namespace
-
-GivenComponent open_control_network(const std::filesystem::path& path) {
+std::vector<KnownFamily> known_files() {
   std::vector<KnownFamily> known = image_files();
   known.push_back({&control_files, {}});
-  return open_given(path, slots::control.name, known);
+  return known;
 }
+
+}  // namespace
+
+GivenComponent open_control_network(const std::filesystem::path& path) { return open_given(path, slots::control.name, known_files()); }
+GivenComponent open_ip_adapter(const std::filesystem::path& path) { return open_given(path, slots::ip_adapter.name, known_files()); }
 
 std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits) {
   namespace fs = std::filesystem;

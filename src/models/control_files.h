@@ -1,4 +1,4 @@
-// Files of control networks, of any layout.
+// Files of what belongs to a run: control networks and IP-Adapters, of any layout.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,9 @@ namespace hearth::models {
 
 // The control network in a file or folder. WeightError if it holds none; errors of open_given.
 GivenComponent open_control_network(const std::filesystem::path& path);
+
+// The IP-Adapter in a file. Errors as above.
+GivenComponent open_ip_adapter(const std::filesystem::path& path);
 
 // The name of the published model, of any family, whose component has a config.json that `fits`; empty if there is none.
 std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits);

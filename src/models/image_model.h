@@ -46,6 +46,12 @@ struct ControlTask {
   Pixels image;     // of any size
 };
 
+// An image prompt of a run.
+struct ImagePromptTask {
+  ImagePrompt prompt;  // without its images
+  Pixels image, mask;  // of any size; mask 0 × 0: everywhere
+};
+
 // The state from which a stopped run resumes. Tensors are [B, h, w, C] on the host. `guidance`: the running average of the guidance
 // method; undefined if the method keeps none.
 struct ResumePoint {
@@ -60,6 +66,7 @@ struct ImageTask {
   ImageEdit edit;
   std::vector<Pixels> references;  // images that the model looks at, of any size
   std::vector<ControlTask> controls;
+  std::vector<ImagePromptTask> image_prompts;
   Tensor noise;                  // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
   int64_t steps_before = 0;      // of a first pass, for prompts that change (text::PromptReading)
   bool decode_if_ended = false;  // decodes if Request::finish ends it: no second pass follows

@@ -4,6 +4,7 @@
 #include "parts/autoencoder_kl/files.h"
 #include "parts/autoencoder_tiny/files.h"
 #include "parts/clip/files.h"
+#include "parts/clip_vision/files.h"
 #include "parts/unet/files.h"
 
 namespace hearth::models {
@@ -17,6 +18,7 @@ std::vector<NetworkPlace> ldm_places(std::initializer_list<NetworkPlace> text_en
       places.push_back({prefix, network, &slots::vae});
   places.insert(places.end(), text_encoders);
   places.push_back({"", &parts::clip_files, &slots::text_encoder});
+  places.push_back({"", &parts::clip_vision_files, &slots::image_encoder});
   return places;
 }
 

@@ -10,10 +10,11 @@ inline constexpr Slot transformer{.name = "transformer", .label = "transformer",
 inline constexpr Slot vae{.name = "vae", .label = "VAE", .role = ComponentRole::autoencoder};
 inline constexpr Slot text_encoder{.name = "text_encoder", .label = "text encoder", .role = ComponentRole::text_encoder};
 inline constexpr Slot text_encoder_2{.name = "text_encoder_2", .label = "second text encoder", .role = ComponentRole::text_encoder};
-inline constexpr Slot image_encoder{.name = "image_encoder",
-                                    .label = "image encoder",
-                                    .role = ComponentRole::image_encoder,
-                                    .adds = "the image encoder of image prompts, if --redux does not hold one: a SigLIP vision tower"};
+inline constexpr Slot image_encoder{
+    .name = "image_encoder",
+    .label = "image encoder",
+    .role = ComponentRole::image_encoder,
+    .adds = "the image encoder of image prompts: CLIP's vision tower for --ip-adapter, SigLIP's for --redux, if that does not hold it"};
 inline constexpr Slot image_embedder{.name = "image_embedder",
                                      .label = "Redux image embedder",
                                      .role = ComponentRole::image_encoder,
@@ -21,6 +22,8 @@ inline constexpr Slot image_embedder{.name = "image_embedder",
                                      .flag = "--redux"};
 
 // Of a run, not of a model: Request::controls.
+// Of a run, too: Request::image_prompts.
+inline constexpr Slot ip_adapter{.name = "ip_adapter", .label = "IP-Adapter", .role = ComponentRole::image_encoder};
 inline constexpr Slot control{.name = "control", .label = "control network", .role = ComponentRole::image_encoder};
 
 inline constexpr Slot text_encoder_3{.name = "text_encoder_3", .label = "third text encoder", .role = ComponentRole::text_encoder};

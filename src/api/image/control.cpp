@@ -1,62 +1,25 @@
 // Control networks as text, for the command and for metadata.
 #include "hearth/control.h"
 
-#include <fmt/ranges.h>
-
-#include <array>
-#include <map>
-
+#include "api/image/key_values.h"
 #include "core/error.h"
-#include "core/text/values.h"
 #include "hearth/preprocess.h"
 #include "media/editing/control_image.h"
 
 namespace hearth {
-namespace {
-
-constexpr std::array<std::string_view, 8> keys{"path", "image", "scale", "start", "end", "mode", "guess", "preprocess"};
-
-// The key at this place of the text, followed by "="; empty: none.
-std::string_view key_at(std::string_view text, size_t at) {
-  for (const std::string_view key : keys)
-    if (text.substr(at).starts_with(key) && text.substr(at + key.size()).starts_with("=")) return key;
-  return {};
-}
-
-double number_of(std::string_view key, const std::string& value) {
-  try {
-    return parse_number(value);
-  } catch (const UsageError&) { fail<UsageError>("control: {} is '{}', expected a number", key, value); }
-}
-
-}  // namespace
-
 Control parse_control(const std::string& text) {
+  constexpr api::ValueKey keys[] = {{"path", true}, {"image", true}, {"scale"}, {"start"}, {"end"}, {"mode"}, {"guess"}, {"preprocess"}};
+  auto values = api::key_values("control", text, keys);
+  const auto number = [](const std::string& key, const std::string& value) { return api::number_of("control", key, value); };
   Control control;
-  std::map<std::string, std::string, std::less<>> values;
-  for (size_t at = 0; at < text.size();) {
-    const std::string_view key = key_at(text, at);
-    if (key.empty())
-      fail<UsageError>("control: '{}' does not begin with a key, expected one of {} followed by '='", text.substr(at),
-                       fmt::join(keys, ", "));
-    const size_t begin = at + key.size() + 1;
-    size_t end = text.find(',', begin);  // a comma that no key follows belongs to the value
-    while (end != text.npos && key_at(text, end + 1).empty()) {
-      if (key != "path" && key != "image") break;
-      end = text.find(',', end + 1);
-    }
-    if (!values.emplace(key, text.substr(begin, std::min(end, text.size()) - begin)).second)
-      fail<UsageError>("control: {} is given twice, expected once", key);
-    at = end == text.npos ? text.size() : end + 1;
-  }
   for (const char* key : {"path", "image"})
     if (values[key].empty()) fail<UsageError>("control: '{}' has no {}, expected path=PATH,image=FILE", text, key);
   for (const auto& [key, value] : values) {
     if (key == "path") control.path = value;
     if (key == "image") control.image_name = value;
-    if (key == "scale") control.scale = number_of(key, value);
-    if (key == "start") control.start = number_of(key, value);
-    if (key == "end") control.end = number_of(key, value);
+    if (key == "scale") control.scale = number(key, value);
+    if (key == "start") control.start = number(key, value);
+    if (key == "end") control.end = number(key, value);
     if (key == "mode") control.mode = value;
     if (key == "preprocess") control.preprocess = value;
     if (key == "guess") {

@@ -177,6 +177,18 @@ std::vector<models::ControlTask> controls_of(const Request& r) {
   return controls;
 }
 
+std::vector<models::ImagePromptTask> image_prompts_of(const Request& r) {
+  std::vector<models::ImagePromptTask> prompts;
+  for (const ImagePrompt& prompt : r.image_prompts) {
+    if (prompt.path.empty()) fail<UsageError>("image prompt: no adapter is given, expected a path");
+    models::ImagePromptTask task{.prompt = prompt, .image = pixels_of(prompt.image, "image prompt"), .mask = {}};
+    if (prompt.mask) task.mask = pixels_of(*prompt.mask, "mask of an image prompt");
+    task.prompt.image = {}, task.prompt.mask.reset();
+    prompts.push_back(std::move(task));
+  }
+  return prompts;
+}
+
 Pixels Canvas::put_back(const Pixels& painted) const {
   if (!puts_back) return painted;
   return region ? pasted(painted, original, mask, *region) : pasted(painted, original, mask);

@@ -38,6 +38,8 @@ std::optional<Pixels> control_of(const Request& request);
 std::vector<Pixels> references_of(const Request& request);
 // The request's control networks with their images, preprocessed. Errors as depth_of(); UsageError without a path or an image.
 std::vector<models::ControlTask> controls_of(const Request& request);
+// The request's image prompts with their images. Errors as controls_of().
+std::vector<models::ImagePromptTask> image_prompts_of(const Request& request);
 
 // SHA-256 of an image's size, pixels and transparency, in hexadecimal.
 std::string sum_of(const Image& image);

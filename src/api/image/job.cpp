@@ -47,6 +47,8 @@ models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::
   for (Reference& reference : task.request.references) reference.image = {};
   task.controls = api::controls_of(r);
   for (Control& control : task.request.controls) control.image = {};
+  task.image_prompts = api::image_prompts_of(r);
+  for (ImagePrompt& prompt : task.request.image_prompts) prompt.image = {}, prompt.mask.reset();
   task.request.noise.reset(), task.request.resume.reset();
   if (canvas) task.request.width = canvas->width, task.request.height = canvas->height;
   return task;

@@ -48,6 +48,22 @@ void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
   }
 }
 
+void rerun_image_prompts(const Row& row, const Json& stored, const Json&, Rerun& r) {
+  const std::string flag = flag_of(row.setting);
+  for (const Json& prompt : stored) {
+    const std::string text = prompt.at("file");
+    if (prompt.value("image", "").empty()) {
+      r.not_reproduced.push_back(fmt::format("the image of '{0}': its file is not recorded; add --{1} {0},image=FILE", text, flag));
+      continue;
+    }
+    add_flag(r, flag, text);
+    for (const char* image : {"image", "mask"})
+      if (const std::string file = prompt.value(image, ""); !file.empty())
+        r.images.push_back({.flag = "--" + flag, .file = file, .sha256 = prompt.value(fmt::format("{}_sha256", image), "")});
+  }
+  if (!stored.empty()) r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
+}
+
 // Image encoders are not part of the checkpoint, and their files are not stored.
 void rerun_references(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
   const std::string flag = flag_of(row.setting);

@@ -8,6 +8,7 @@ namespace hearth::api {
 void rerun_always(const Row& row, const Json& stored, const Json& recipe, Rerun& rerun);
 void rerun_unless_default(const Row& row, const Json& stored, const Json& recipe, Rerun& rerun);
 void rerun_controls(const Row& row, const Json& stored, const Json& recipe, Rerun& r);
+void rerun_image_prompts(const Row& row, const Json& stored, const Json& recipe, Rerun& r);
 void rerun_references(const Row& row, const Json& stored, const Json& recipe, Rerun& r);
 void rerun_embeddings(const Row& row, const Json& stored, const Json& recipe, Rerun& rerun);
 void rerun_refiner(const Row& row, const Json& stored, const Json& recipe, Rerun& rerun);

@@ -87,6 +87,42 @@ Row controls() {
       .of_caller = true};
 }
 
+Row image_prompts() {
+  return {
+      .setting = {.name = "image_prompts",
+                  .flags = "--ip-adapter",
+                  .type = "KEY=VALUE,…",
+                  .help = "Let an image act as a prompt, by an IP-Adapter: path=PATH,image=FILE and, if needed, scale=X, mask=FILE (white "
+                          "where it acts); repeat it for several. It needs --image-encoder",
+                  .default_text = "none",
+                  .group = group::adapters,
+                  .repeatable = true},
+      .form = Form::files,
+      .set = [](Request& r, const std::string& text) { r.image_prompts.push_back(parse_image_prompt(text)); },
+      .value =
+          [](const Request& r) {
+            Json texts = Json::array();
+            for (const ImagePrompt& prompt : r.image_prompts) texts.push_back(valid_utf8(to_text(prompt)));
+            return texts.empty() ? no_value() : texts;
+          },
+      .reporting = {.keep = Keep::given,
+                    .order = 5,
+                    .metadata_value =
+                        [](const Request& r) {
+                          Json list = Json::array();
+                          for (const ImagePrompt& prompt : r.image_prompts) {
+                            Json one{{"file", valid_utf8(to_text(prompt))},
+                                     {"image", valid_utf8(prompt.image_name)},
+                                     {"image_sha256", sum_of(prompt.image)}};
+                            if (prompt.mask) one["mask"] = valid_utf8(prompt.mask_name), one["mask_sha256"] = sum_of(*prompt.mask);
+                            list.push_back(std::move(one));
+                          }
+                          return list;
+                        },
+                    .rerun = rerun_image_prompts},
+      .of_caller = true};
+}
+
 Row hires() {
   return {.setting = {.name = "hires",
                       .flags = "--hires",
@@ -216,6 +252,7 @@ std::vector<Row> editing_rows() {
           edit(&Editing::image_guidance), as_a1111("Image CFG scale")),
       references(),
       controls(),
+      image_prompts(),
       hires(),
       row({.name = "hires_upscaler",
            .flags = "--hires-upscaler",

@@ -27,14 +27,18 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
 }
 
 void LatentJob::add_controls() {
+  const auto add_once = [](std::vector<size_t>& members, size_t member) {
+    if (std::ranges::find(members, member) == members.end()) members.push_back(member);
+  };
   const std::vector<RunControl> controls = model_.open_controls(task_);
+  const std::vector<RunImagePrompt> image_prompts = model_.open_image_prompts(task_);
   for (Pass& pass : passes_) {
-    pass.controls = controls;
+    pass.controls = controls, pass.image_prompts = image_prompts;
     for (const RunControl& control : controls) {
       control.model->check_size(pass.width, pass.height);
-      if (std::ranges::find(pass.control_members, control.member) == pass.control_members.end())
-        pass.control_members.push_back(control.member);
+      add_once(pass.control_members, control.member);
     }
+    for (const RunImagePrompt& prompt : image_prompts) add_once(pass.control_members, prompt.member);
   }
 }
 

@@ -12,6 +12,10 @@ std::shared_ptr<const ControlModel> LatentModel::control_for(GivenComponent& giv
   fail<UnsupportedError>("{}: control networks are not supported for {}", given.files.at(0).string(), facts_.family);
 }
 
+std::shared_ptr<const ImagePromptModel> LatentModel::image_prompt_for(const GivenComponent& given) const {
+  fail<UnsupportedError>("{}: image prompts by an IP-Adapter are not supported for {}", given.files.at(0).string(), facts_.family);
+}
+
 EncodedPrompt LatentModel::with_references(const Loaded&, const ImageTask&, EncodedPrompt prompt, Backend&) const { return prompt; }
 
 }  // namespace hearth::models::diffusion

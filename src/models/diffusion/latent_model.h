@@ -13,6 +13,7 @@
 #include "models/diffusion/autoencoder.h"
 #include "models/diffusion/conditioning.h"
 #include "models/diffusion/control.h"
+#include "models/diffusion/image_prompts.h"
 #include "models/diffusion/networks.h"
 #include "models/image_model.h"
 #include "models/option.h"
@@ -95,7 +96,8 @@ struct Call {
   std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
-  double embedded_guidance = 1;          // the scale that the network receives, if it has an input for it
+  double embedded_guidance = 1;  // the scale that the network receives, if it has an input for it
+  std::span<const ActiveImagePrompt> image_prompts = {};
   const TensorLists* control = nullptr;  // what control networks add; names of LatentModel::control_for's; null: nothing
 };
 
@@ -120,6 +122,8 @@ class LatentModel {
   // A control network of a file, for this model. UnsupportedError if the family has none; WeightError if it is for another model.
   // `denoiser`: this model's tensors, from which a file that holds differences only is completed.
   virtual std::shared_ptr<const ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser) const;
+  // The adapter of an image prompt, for this model. Errors as control_for(); UsageError if the model lacks an image encoder.
+  virtual std::shared_ptr<const ImagePromptModel> image_prompt_for(const GivenComponent& given) const;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
   virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one

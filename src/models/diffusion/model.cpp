@@ -77,34 +77,59 @@ void LatentImageModel::open_preview(const std::filesystem::path& path) {
   networks_.add_preview(given, std::move(list.specs[0]));
 }
 
+template <class Kind, class Fit>
+const LatentImageModel::OpenedForRuns<Kind>& LatentImageModel::opened(std::map<std::string, OpenedForRuns<Kind>>& all,
+                                                                      std::string_view name, const std::string& path,
+                                                                      GivenComponent (*open)(const std::filesystem::path&),
+                                                                      const Fit& fit) {
+  auto found = all.find(path);
+  if (found != all.end() && stamp_of(found->second.files) != found->second.stamp) {
+    networks_.retire_control(found->second.member);
+    all.erase(found), found = all.end();
+  }
+  if (found == all.end()) {
+    GivenComponent given = open(path);
+    const std::shared_ptr<const Kind> model = fit(given);
+    ComponentSpec spec{.name = std::string(name), .role = Role::control, .build = [model](const Scope& w) { return model->build(w); }};
+    const size_t member = networks_.add_control(given, std::move(spec));
+    found = all.emplace(path, OpenedForRuns<Kind>{.member = member, .model = model, .stamp = stamp_of(given.files), .files = given.files})
+                .first;
+  }
+  return found->second;
+}
+
 std::vector<RunControl> LatentImageModel::open_controls(const ImageTask& task) {
   const std::lock_guard lock(controls_mutex_);
   std::vector<RunControl> all;
   for (const ControlTask& asked : task.controls) {
     const Control& control = asked.control;
     const std::string path = std::filesystem::absolute(control.path).lexically_normal().string();
-    auto found = controls_.find(path);
-    if (found != controls_.end() && stamp_of(found->second.files) != found->second.stamp) {
-      networks_.retire_control(found->second.member);
-      controls_.erase(found), found = controls_.end();
-    }
-    if (found == controls_.end()) {
-      GivenComponent given = open_control_network(control.path);
-      const auto model = members_[0]->control_for(given, networks_.tensors_of_denoiser());
-      OpenedControl opened{.member = 0, .model = model, .stamp = stamp_of(given.files), .files = given.files};
-      ComponentSpec spec{
-          .name = "control", .role = Role::control, .build = [model = opened.model](const Scope& w) { return model->build(w); }};
-      opened.member = networks_.add_control(given, std::move(spec));
-      found = controls_.emplace(path, std::move(opened)).first;
-    }
-    const OpenedControl& opened = found->second;
-    RunControl one{.member = opened.member,
-                   .model = opened.model,
+    const auto& network = opened(controls_, "control", path, open_control_network,
+                                 [&](GivenComponent& given) { return members_[0]->control_for(given, networks_.tensors_of_denoiser()); });
+    RunControl one{.member = network.member,
+                   .model = network.model,
                    .settings = {.scale = control.scale, .start = control.start, .end = control.end, .guess = control.guess},
                    .images = {{.pixels = asked.image, .mode = control.mode}},
                    .file = path};
     one.model->check(one.settings, control.mode);
     all.push_back(std::move(one));
+  }
+  return in_fixed_order(std::move(all));
+}
+
+std::vector<RunImagePrompt> LatentImageModel::open_image_prompts(const ImageTask& task) {
+  const std::lock_guard lock(controls_mutex_);
+  std::vector<RunImagePrompt> all;
+  for (const ImagePromptTask& asked : task.image_prompts) {
+    const std::string path = std::filesystem::absolute(asked.prompt.path).lexically_normal().string();
+    const auto& adapter =
+        opened(adapters_, "ip_adapter", path, open_ip_adapter, [&](GivenComponent& given) { return members_[0]->image_prompt_for(given); });
+    all.push_back({.member = adapter.member,
+                   .model = adapter.model,
+                   .scale = asked.prompt.scale,
+                   .image = asked.image,
+                   .mask = asked.mask,
+                   .file = path});
   }
   return in_fixed_order(std::move(all));
 }

@@ -37,20 +37,26 @@ class LatentImageModel final : public ImageModel {
   void open_preview(const std::filesystem::path& path);
   // The control networks of a task, opened or found among those opened before.
   std::vector<RunControl> open_controls(const ImageTask& task);
+  std::vector<RunImagePrompt> open_image_prompts(const ImageTask& task);
   HostedCodec codec_of(const Holding& holding, std::optional<int64_t> tile = {}) const;  // the codec must be loaded
 
   int64_t memory_limit_;
   Members members_;
   Networks networks_;
 
-  struct OpenedControl {
+  // What belongs to runs, opened once: a network for a path.
+  template <class Kind> struct OpenedForRuns {
     size_t member = 0;
-    std::shared_ptr<const ControlModel> model;
+    std::shared_ptr<const Kind> model;
     std::string stamp;  // of its files: sizes and times
     std::vector<std::filesystem::path> files;
   };
+  template <class Kind, class Fit>
+  const OpenedForRuns<Kind>& opened(std::map<std::string, OpenedForRuns<Kind>>& all, std::string_view name, const std::string& path,
+                                    GivenComponent (*open)(const std::filesystem::path&), const Fit& fit);
   std::mutex controls_mutex_;
-  std::map<std::string, OpenedControl> controls_;  // by path
+  std::map<std::string, OpenedForRuns<ControlModel>> controls_;      // by path
+  std::map<std::string, OpenedForRuns<ImagePromptModel>> adapters_;  // by path
 };
 
 // A job of one or two passes.

@@ -81,6 +81,7 @@ size_t Networks::add_control(const GivenComponent& given, ComponentSpec spec) {
   const std::lock_guard lock(mutex_);
   const auto denoiser = std::ranges::find_if(components_, [](const Component& c) { return c.spec.role == Role::denoiser; });
   const size_t member = 1 + std::ranges::max(components_, {}, &Component::member).member;
+  const std::string name = spec.name;
   Component added{.spec = std::move(spec),
                   .member = std::max<size_t>(member, 2),  // after a refiner
                   .device = denoiser->device,
@@ -88,7 +89,7 @@ size_t Networks::add_control(const GivenComponent& given, ComponentSpec spec) {
                   .paths = given.files,
                   .ignored = given.network->ignored,
                   .part_of_files = "control",
-                  .report = {.name = fmt::format("control {}", given.files.at(0).filename().string()), .role = Role::control}};
+                  .report = {.name = fmt::format("{} {}", name, given.files.at(0).filename().string()), .role = Role::control}};
   added.report.class_name = given.class_name;
   for (const fs::path& file : given.files) added.report.files.push_back(file.string());
   describe(added, asked_of_denoiser_);

@@ -164,6 +164,11 @@ void check_controls(const Facts& facts, const ImageTask& task) {
   }
 }
 
+void check_image_prompts(const ImageTask& task) {
+  for (const ImagePromptTask& p : task.image_prompts)
+    if (!std::isfinite(p.prompt.scale)) fail<UsageError>("image prompt: scale is {}, expected a finite number", p.prompt.scale);
+}
+
 // The request with every default filled in.
 Request filled_in(const Pass& p) {
   Request r = p.task.request;
@@ -186,6 +191,7 @@ Request filled_in(const Pass& p) {
   r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset(), r.edit.control_image.reset();
   for (Reference& reference : r.references) reference.image = {};
   for (Control& control : r.controls) control.image = {};
+  for (ImagePrompt& prompt : r.image_prompts) prompt.image = {}, prompt.mask.reset();
   return r;
 }
 
@@ -250,6 +256,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
                      task.edit.control ? "has a control image" : "starts from an image");
   take_references(facts, p);
   check_controls(facts, task);
+  check_image_prompts(task);
   p.batch = request.batch_size;
   p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
 

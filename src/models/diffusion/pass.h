@@ -27,10 +27,11 @@ struct Pass : ResolvedImage {
   ImageTask task;  // the task that was resolved
   const sampling::Sampler* sampling = nullptr;
   EditPlan edit;
-  std::vector<Stage> stages;            // one for each member
-  std::vector<RunControl> controls;     // of the first member, in_fixed_order()
-  std::vector<size_t> control_members;  // of `controls`, each once
-  std::vector<int64_t> calls_before;    // of each step of the first member, if known; for controls
+  std::vector<Stage> stages;                  // one for each member
+  std::vector<RunControl> controls;           // of the first member, in_fixed_order()
+  std::vector<RunImagePrompt> image_prompts;  // of the first member, in_fixed_order()
+  std::vector<size_t> control_members;        // of `controls` and `image_prompts`, each once
+  std::vector<int64_t> calls_before;          // of each step of the first member, if known; for controls
 
   sampling::Unconditional unconditional() const {
     return sampling->needs_unconditional ? sampling::Unconditional::needed : sampling::Unconditional::unused;

@@ -53,11 +53,13 @@ struct Run {
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
   EncodedImage origin = {};                              // the image that the run starts from
   std::optional<ActiveControls> controls = {};
+  std::vector<ActiveImagePrompt> image_prompts = {};
   std::vector<Tensor> references = {};  // latents of reference images, on the denoiser's device
   LatentColors colors = {};             // of previews without a preview decoder
 
   void encode();
   void encode_image_prompt();
+  void encode_image_prompts();
   void encode_images();
   void fill_masked();
   void sample();
@@ -106,6 +108,7 @@ void Run::encode() {
   result.encode_seconds = seconds_since(start);
   if (plan.release) networks.release({.role = Role::text_encoder});
   if (has_references(ReferenceImages::as_prompt)) encode_image_prompt();
+  if (!p.image_prompts.empty()) encode_image_prompts();
   report("encode", 1, 1);
 }
 
@@ -117,6 +120,18 @@ void Run::encode_image_prompt() {
   EncodedPrompt& prompt = prompts[0][0];
   prompt = members[0]->with_references(networks.of(0), task, std::move(prompt), host);
   require_finite(prompt, networks.networks().first_name(encoders), result);
+  result.encode_seconds += seconds_since(start);
+  if (plan.release) networks.release(encoders);
+}
+
+// The tokens of image prompts, in the conditionings of the prompt and the negative prompt.
+void Run::encode_image_prompts() {
+  const Which encoders{.role = Role::image_encoder, .member = 0};
+  need(encoders);
+  need({.role = Role::control, .controls = p.control_members});
+  const auto start = Clock::now();
+  add_tokens(p.image_prompts, networks, host, device_of({.role = Role::denoiser, .member = 0}), prompts[0]);
+  for (EncodedPrompt& prompt : prompts[0]) require_finite(prompt, networks.networks().first_name(encoders), result);
   result.encode_seconds += seconds_since(start);
   if (plan.release) networks.release(encoders);
 }
@@ -186,14 +201,16 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
       return [&, beside](const Tensor& y, const Conditioning& given, Portions portions) {
         const TensorLists added = controlled ? (*controls)(moment, y, timestep, given, portions.negative) : TensorLists();
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
-        return model.denoise(loaded, y, timestep,
-                             {.given = given,
-                              .beside = repeated_beside,
-                              .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
-                              .guidance = &p.guidance,
-                              .perturbed = portions.perturbed,
-                              .embedded_guidance = p.embedded_guidance,
-                              .control = added.empty() ? nullptr : &added});
+        return model.denoise(
+            loaded, y, timestep,
+            {.given = given,
+             .beside = repeated_beside,
+             .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
+             .guidance = &p.guidance,
+             .perturbed = portions.perturbed,
+             .embedded_guidance = p.embedded_guidance,
+             .image_prompts = member == 0 ? std::span<const ActiveImagePrompt>(image_prompts) : std::span<const ActiveImagePrompt>(),
+             .control = added.empty() ? nullptr : &added});
       };
     };
     const Tensor beside = member == 0 && begun.beside ? begun.beside.to(device) : Tensor();
@@ -273,8 +290,11 @@ Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling:
 // noise → x at the first noise level → latents [B, h, w, C]
 void Run::sample() {
   need({.role = Role::denoiser, .member = 0});
-  if (!p.controls.empty()) {
+  if (!p.control_members.empty()) {
     need({.role = Role::control, .controls = p.control_members});
+    image_prompts = active(p.image_prompts, networks, p.width, p.height);
+  }
+  if (!p.controls.empty()) {
     controls.emplace(p.controls, networks, std::array{p.height, p.width}, host, device_of({.role = Role::denoiser, .member = 0}));
   }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
@@ -309,7 +329,7 @@ void Run::sample() {
     result.latents = ops::concat(images, 0);
   }
   result.sample_seconds = seconds_since(start);
-  controls.reset();
+  controls.reset(), image_prompts.clear();
   if (!plan.release) return;
   networks.release({.role = Role::denoiser, .member = 0}), networks.release({.role = Role::preview});
   networks.release({.role = Role::control, .controls = p.control_members});

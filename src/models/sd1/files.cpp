@@ -22,7 +22,7 @@ bool is_openai(const Config& config) { return config.text("hidden_act", "quick_g
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::unet, &slots::vae, &slots::text_encoder},
+    .slots = {&slots::unet, &slots::vae, &slots::text_encoder, &slots::image_encoder},
     .places = ldm_places({{"cond_stage_model.transformer.", &parts::clip_files, &slots::text_encoder},
                           {"text_encoders.clip_l.transformer.", &parts::clip_files, &slots::text_encoder}}),
     .leftovers = ldm_leftovers(),

@@ -42,7 +42,7 @@ std::optional<std::string_view> guess_prediction(const TensorSource& unet) {
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::unet, &slots::vae, &slots::text_encoder},
+    .slots = {&slots::unet, &slots::vae, &slots::text_encoder, &slots::image_encoder},
     .places = ldm_places({{"cond_stage_model.model.", &parts::clip_files, &slots::text_encoder}}),
     .leftovers = ldm_leftovers(),
     .predictions = ldm_predictions(),

@@ -22,7 +22,7 @@ std::vector<Signature> signatures() {
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::unet, &slots::vae, &slots::text_encoder, &slots::text_encoder_2},
+    .slots = {&slots::unet, &slots::vae, &slots::text_encoder, &slots::text_encoder_2, &slots::image_encoder},
     .places = ldm_places({{"conditioner.embedders.0.transformer.", &parts::clip_files, &slots::text_encoder},
                           {"conditioner.embedders.1.model.", &parts::clip_files, &slots::text_encoder_2},
                           {"conditioner.embedders.1.transformer.", &parts::clip_files, &slots::text_encoder_2},

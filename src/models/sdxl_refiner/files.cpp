@@ -20,7 +20,7 @@ std::vector<Signature> signatures() {
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::unet, &slots::vae, &slots::text_encoder_2},
+    .slots = {&slots::unet, &slots::vae, &slots::text_encoder_2, &slots::image_encoder},
     .places = ldm_places({{"conditioner.embedders.0.model.", &parts::clip_files, &slots::text_encoder_2}}),
     .leftovers = ldm_leftovers(),
     .predictions = ldm_predictions(),

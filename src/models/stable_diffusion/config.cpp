@@ -21,7 +21,7 @@ void check_components(const Checkpoint& checkpoint, const Family& family, Stable
   checkpoint.require_class("unet", {"UNet2DConditionModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
   for (const Component& c : checkpoint.components()) {
-    if (contains(needed, c.name)) continue;
+    if (contains(needed, c.name) || checkpoint.is_added(c.name)) continue;
     if (!contains(family.ignored_components, c.name))
       fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
     config.notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));

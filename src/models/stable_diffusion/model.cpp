@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "models/slots.h"
 #include "models/stable_diffusion/control.h"
 #include "models/stable_diffusion/prompts.h"
 #include "ops/shape_ops.h"
@@ -30,6 +31,13 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
     text_encoders_.push_back(components_.add<parts::ClipTextModel>(
         std::string(tower.names.encoder), Role::text_encoder,
         [config = tower.config](const Scope& w) { return parts::ClipTextModel(w, config); }, idle_tensors(family, tower.config)));
+  if (const std::string encoder(slots::image_encoder.name); checkpoint.is_added(encoder)) {
+    const parts::ClipVisionConfig tower = parts::ClipVisionConfig::from(checkpoint.config(encoder));
+    if (tower.channels != 3)
+      fail<UnsupportedError>("{}: the image encoder reads images of {} channels, expected 3", checkpoint.root().string(), tower.channels);
+    image_encoder_ = {tower, components_.add<parts::ClipVisionModel>(encoder, Role::image_encoder,
+                                                                     [tower](const Scope& w) { return parts::ClipVisionModel(w, tower); })};
+  }
   unet_ = components_.add<parts::Unet>("unet", Role::denoiser, [config = config_.unet](const Scope& w) { return parts::Unet(w, config); });
   codec_ = components_.add<diffusion::Codec>("vae", Role::codec,
                                              [config = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, config); });
@@ -74,13 +82,19 @@ Tensor StableDiffusion::denoise(const diffusion::Loaded& networks, const Tensor&
     if (const std::vector<Tensor> middle = named(of_middle); !middle.empty()) residuals.mid = middle[0];
   }
   const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
-  return networks[unet_](input, {&timestep, 1}, {.context = given["context"], .added = given["added"], .guidance = given["guidance"]},
-                         perturbed, residuals);
+  const std::vector<parts::ImagePrompt> images = attended(call.image_prompts, given, config_.unet, x.shape(), config_.vae.codec.factor);
+  return networks[unet_](input, {&timestep, 1},
+                         {.context = given["context"], .added = given["added"], .guidance = given["guidance"], .images = images}, perturbed,
+                         residuals);
 }
 
 std::shared_ptr<const diffusion::ControlModel> StableDiffusion::control_for(GivenComponent& given,
                                                                             const std::shared_ptr<TensorSource>& denoiser) const {
   return stable_diffusion::control_for(given, denoiser, config_.unet, config_.vae.codec.factor);
+}
+
+std::shared_ptr<const diffusion::ImagePromptModel> StableDiffusion::image_prompt_for(const GivenComponent& given) const {
+  return stable_diffusion::image_prompt_for(given, config_.unet, image_encoder_);
 }
 
 void StableDiffusion::require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const {

@@ -1,6 +1,9 @@
 #include "models/stable_diffusion/prompts.h"
 
+#include <algorithm>
+
 #include "models/option.h"
+#include "models/slots.h"
 #include "parts/unet/unet.h"
 
 namespace hearth::models::stable_diffusion {
@@ -24,6 +27,7 @@ UnetPrompts::UnetPrompts(const StableDiffusionConfig& config, std::vector<diffus
     : config_(config),
       texts_(config.towers, std::move(slots), {.clip_skip = config.family->clip_skip, .final_norm = config.family->final_norm}, task,
              use_negative, host, resolved),
+      sees_images_(std::ranges::any_of(task.image_prompts, [](const ImagePromptTask& p) { return p.prompt.scale != 0; })),
       guidance_(resolved.embedded_guidance) {
   const Request& request = task.request;
   zero_negative_ = has_negative() && is_zero(config, request);
@@ -36,6 +40,10 @@ UnetPrompts::UnetPrompts(const StableDiffusionConfig& config, std::vector<diffus
   const StartsFrom starts_from = task.edit.starts() && !edits_by_instruction ? StartsFrom::image : StartsFrom::noise;
   for (const PromptRole role : {PromptRole::positive, PromptRole::negative})
     sizes_.push_back(config.family->sizes(request.options, resolved.width, resolved.height, role, starts_from));
+}
+
+std::vector<std::string> UnetPrompts::unused() const {
+  return sees_images_ ? std::vector<std::string>() : std::vector<std::string>{std::string(slots::image_encoder.name)};
 }
 
 std::vector<EncodedPrompt> UnetPrompts::encode(const diffusion::Loaded& networks, Backend& host) const {

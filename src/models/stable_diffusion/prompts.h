@@ -17,11 +17,13 @@ class UnetPrompts final : public diffusion::ReadPrompts {
               bool use_negative, Backend& host, ResolvedImage& resolved);
 
   bool has_negative() const override { return texts_.has_negative(); }
+  std::vector<std::string> unused() const override;
   std::vector<diffusion::EncodedPrompt> encode(const diffusion::Loaded& networks, Backend& host) const override;
 
  private:
   const StableDiffusionConfig& config_;
   clip::TowerPrompts texts_;
+  bool sees_images_ = false;               // image prompts
   bool zero_negative_ = false;             // the negative prompt is all zeros
   std::vector<std::vector<float>> sizes_;  // the UNet's size conditioning under the prompt and the negative prompt; empty if it has none
   double guidance_;                        // for a UNet that receives the guidance scale

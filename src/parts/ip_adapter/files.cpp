@@ -8,11 +8,22 @@
 namespace hearth::parts {
 namespace {
 
-// The resampler's keys and values are one matrix in files.
-constexpr std::array<NameRule, 3> split{{
+// The resampler's keys and values are one matrix in files; everything else has its own name.
+constexpr std::array<NameRule, 14> original{{
     {"image_proj.layers.#.0.to_kv.weight", "image_proj.layers.#.0.to_k.weight", form::rows(0, 1, 2)},
     {"image_proj.layers.#.0.to_kv.weight", "image_proj.layers.#.0.to_v.weight", form::rows(1, 2, 2)},
-    {"**", "**"},
+    {"image_proj.layers.#.0.norm1.*", "image_proj.layers.#.0.norm1.*"},
+    {"image_proj.layers.#.0.norm2.*", "image_proj.layers.#.0.norm2.*"},
+    {"image_proj.layers.#.0.to_q.weight", "image_proj.layers.#.0.to_q.weight"},
+    {"image_proj.layers.#.0.to_out.weight", "image_proj.layers.#.0.to_out.weight"},
+    {"image_proj.layers.#.1.**", "image_proj.layers.#.1.**"},
+    {"image_proj.latents", "image_proj.latents"},
+    {"image_proj.proj.**", "image_proj.proj.**"},
+    {"image_proj.norm.*", "image_proj.norm.*"},
+    {"image_proj.norm_out.*", "image_proj.norm_out.*"},
+    {"image_proj.proj_in.*", "image_proj.proj_in.*"},
+    {"image_proj.proj_out.*", "image_proj.proj_out.*"},
+    {"ip_adapter.**", "ip_adapter.**"},
 }};
 
 std::optional<std::string> config_of(const TensorList& t) {
@@ -57,7 +68,7 @@ const NetworkFiles ip_adapter_files{
                    .marks = {"ip_adapter.1.to_k_ip.weight", "ip_adapter.1.to_v_ip.weight"},
                    .reading =
                        [](const TensorList&, const nlohmann::json&) {
-                         return NameMap{{"", "", split}};
+                         return NameMap{{"", "", original}};
                        }}},
     .standard_config = config_of,
 };
