@@ -29,7 +29,8 @@ Pixels picture(const std::string& kind, int64_t W, int64_t H) {
 
 TEST(ControlImage, canny_is_bit_identical_to_opencv) {
   int with_edges = 0;
-  for (const auto& c : test::golden_json("control.json").at("canny")) {
+  const auto golden = test::golden_json("control.json");
+  for (const auto& c : golden.at("canny")) {
     SCOPED_TRACE(c.dump());
     const PixelMask edges = canny(picture(c.at("kind"), c.at("width"), c.at("height")), c.at("low"), c.at("high"));
     EXPECT_EQ(std::ranges::count(edges.values, 255), c.at("edges"));
@@ -45,7 +46,9 @@ TEST(ControlImage, canny_is_bit_identical_to_opencv) {
 
 // The reference sums in f32, so that values may differ by one.
 TEST(ControlImage, line_art_is_that_of_a1111) {
-  for (const auto& c : test::golden_json("control.json").at("lineart")) {
+  const auto golden = test::golden_json("control.json");
+  ASSERT_FALSE(golden.at("lineart").empty());
+  for (const auto& c : golden.at("lineart")) {
     const Pixels made = control_image(picture(c.at("kind"), c.at("width"), c.at("height")), "lineart");
     const std::vector<uint8_t> wanted = test::from_base64(c.at("values"));
     ASSERT_EQ(made.rgb.size(), 3 * wanted.size());

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/on_host.h"
 #include "parts/golden_case_test.h"
 #include "parts/t2i_adapter/files.h"
 #include "parts/unet/unet.h"
