@@ -93,10 +93,10 @@ class UnetAdapter final : public diffusion::ControlModel {
     if (width % config_.factor || height % config_.factor)
       fail<UsageError>("{}: an image of {}×{}, expected sides that are multiples of {}", where_, width, height, config_.factor);
   }
-  // The reference's adapter_conditioning_factor counts steps, not calls.
+  // The reference's adapter_conditioning_factor counts steps, not calls; its pipeline without that acts in all calls.
   bool acts(const ControlSettings& s, int64_t call, int64_t calls, int64_t step, int64_t steps) const override {
     const int64_t i = calls > 0 ? call : step;
-    return double(i) / double(calls > 0 ? calls : steps) >= s.start && i < int64_t(double(steps) * s.end);
+    return double(i) / double(calls > 0 ? calls : steps) >= s.start && (s.end == 1 || i < int64_t(double(steps) * s.end));
   }
 
   TensorLists prepare(const void* network, std::span<const ControlInput> images) const override {
