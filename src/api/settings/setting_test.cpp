@@ -242,6 +242,7 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "redux_scale",
                                              "redux_pooled_scale",
                                              "controls",
+                                             "image_prompts",
                                              "batch_size",
                                              "compat",
                                              "rng",
