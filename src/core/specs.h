@@ -17,11 +17,13 @@ enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, 
 enum class Stored { plain, inner };
 
 // What is applied to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
-// With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual.
+// With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual. An addend takes the place of
+// per_image, for every position its own.
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
   Tensor per_image;               // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
+  Tensor addend;                  // f32, the shape of y with w.out() columns; not together with per_image; may be undefined
   Tensor gate;                    // [B, w.outputs()] f32: multiplies every position of image b (adaptive norms); may be undefined
   Tensor residual;                // the shape of y; may be undefined
   std::optional<DType> out;       // dtype of y; if absent, that of the residual, or without one as `stored` says

@@ -37,6 +37,8 @@ struct PreparedWeight {
   size_t bytes = 0;  // memory it holds
 };
 
+struct WeightBranch;
+
 struct Weight {
   std::string name;  // in the checkpoint, e.g. "down_blocks.0.resnets.0.conv1.weight"; for messages and reports
   Shape shape;       // as in the checkpoint
@@ -46,11 +48,19 @@ struct Weight {
 
   WeightKind kind = WeightKind::linear;  // what `prepared` was made for
   Tensor scale = {};                     // in place only: f32 [1], or [out] for each row; multiplies the sums of a product. Undefined: 1
+  // What a run's adapters add to products with the weight, which itself stays as it is (ops/branch.h); null: nothing.
+  std::shared_ptr<const WeightBranch> branch = {};
 
   explicit operator bool() const { return backend != nullptr; }
   int64_t out() const { return kind == WeightKind::conv_transposed ? shape[1] * form.groups : shape[0]; }
   int64_t outputs() const { return kind == WeightKind::glu ? out() / 2 : out(); }  // columns of a product's result
   int64_t in() const { return kind == WeightKind::conv_transposed ? shape[0] : shape[1] * form.groups; }
+};
+
+// Low-rank pairs of a run, those of all its adapters one after the other:  x → up · (down · x), before the activation (Hu et al. 2021,
+// arXiv 2106.09685). `down` [R, in] or, of a convolution, [R, in, kernel …] is applied to x as the weight is; `up` is [out, R].
+struct WeightBranch {
+  Weight down, up;
 };
 
 // Bytes that a product reads of the weight.

@@ -34,7 +34,7 @@ inline void require_one_device(const char* op, const Tensor& x, const Weight& w,
   if (w.backend != &x.backend())
     fail<ShapeError>("{}: x is on the backend {}, weight {} on {}; expected both on one", op, x.backend().name(), w.name,
                      w.backend->name());
-  require_one_device(op, x.backend(), {&bias, &w.scale, &e.per_image, &e.gate, &e.residual});
+  require_one_device(op, x.backend(), {&bias, &w.scale, &e.per_image, &e.addend, &e.gate, &e.residual});
 }
 
 // ShapeError unless scale or shift of a norm of x [B, ..., C] is undefined, or f32 [B, C] with a dense last axis; each_row: or [rows, C].
@@ -77,6 +77,10 @@ inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, 
       fail<ShapeError>("{}: {} is {} {}, expected f32 [{}, {}] for y {}", op, what, name_of(t.dtype()), t.shape(), batch, columns, out);
   };
   require_each("per_image", e.per_image, w.out());
+  const Shape each = out.with_last(w.out());
+  if (e.addend && (e.addend.shape() != each || e.addend.dtype() != DType::f32))
+    fail<ShapeError>("{}: addend is {} {}, expected f32 {}", op, name_of(e.addend.dtype()), e.addend.shape(), each);
+  if (e.addend && e.per_image) fail<ShapeError>("{}: per_image and addend are both given, expected one of them", op);
   require_each("gate", e.gate, w.outputs());
   if (e.out && *e.out != DType::f32 && !is_16bit_float(*e.out))
     fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(*e.out));

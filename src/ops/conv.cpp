@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/branch.h"
 #include "ops/check.h"
 #include "ops/shape_ops.h"
 #include "ops/trace.h"
@@ -73,6 +74,11 @@ Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec
   if (norm) check_group_norm(op, x, norm);
   require_one_device(op, x, w, bias, e);
 
+  if (w.branch) {
+    const Tensor low = conv(x, w.branch->down, {}, spec, {.out = DType::f32}, norm);
+    return conv(x, without_branch(w), bias, spec, with_branch(x, low, w, e), norm);
+  }
+
   // Multiply-adds per value of y or, if transposed, per value of x.
   const bool transposed = w.kind == WeightKind::conv_transposed;
   const double products = double(transposed ? x.numel() : out.numel()) * double(w.shape.numel() / std::max<int64_t>(1, w.shape[0]));
@@ -81,6 +87,7 @@ Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec
   if (y.numel() == 0) return y;
   Epilogue dense = e;
   if (e.residual) dense.residual = contiguous(e.residual);
+  if (e.addend) dense.addend = contiguous(e.addend);
   x.backend().conv(contiguous(x), w, bias, spec, dense, x.numel() > 0 ? norm : GroupNormSpec(), y);
   return trace.done(y);
 }

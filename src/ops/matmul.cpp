@@ -1,7 +1,10 @@
 #include "ops/matmul.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "ops/branch.h"
 #include "ops/check.h"
 #include "ops/in_images.h"
 #include "ops/shape_ops.h"
@@ -33,7 +36,28 @@ Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
 Epilogue flat_epilogue(const Epilogue& e) {
   Epilogue flat = e;
   if (e.residual) flat.residual = in_images(contiguous(e.residual));
+  if (e.addend) flat.addend = in_images(contiguous(e.addend));
   return flat;
+}
+
+// The low ranks of all branches are computed together, then everything else.
+void linears_with_branches(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys) {
+  const Tensor none;
+  std::vector<LinearSpec> downs, plain;
+  std::vector<Weight> weights;
+  downs.reserve(specs.size()), plain.reserve(specs.size()), weights.reserve(specs.size());
+  for (const LinearSpec& s : specs) {
+    check(x, s.w, s.bias, s.e, {});
+    if (s.w.branch) downs.push_back({s.w.branch->down, none, {.out = DType::f32}});
+  }
+  std::vector<Tensor> lows(downs.size());
+  linears(x, downs, lows);
+  for (size_t i = 0, low = 0; i < specs.size(); ++i) {
+    const LinearSpec& s = specs[i];
+    weights.push_back(without_branch(s.w));
+    plain.push_back({weights.back(), s.bias, s.w.branch ? with_branch(x, std::exchange(lows[low++], {}), s.w, s.e) : s.e});
+  }
+  linears(x, plain, ys);
 }
 
 double flop_of(const Tensor& x, const Weight& w) { return 2.0 * double(x.numel()) * double(w.out()); }
@@ -42,6 +66,10 @@ double flop_of(const Tensor& x, const Weight& w) { return 2.0 * double(x.numel()
 
 Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm) {
   check(x, w, bias, e, norm);
+  if (w.branch) {
+    const Tensor low = linear(x, w.branch->down, {}, {.out = DType::f32}, norm);
+    return linear(x, without_branch(w), bias, with_branch(x, low, w, e), norm);
+  }
   const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, flop_of(x, w));
   const Tensor y = empty_product(x, w, e);
   if (y.numel() == 0) return y;
@@ -53,6 +81,7 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
 void linears(const Tensor& x, std::span<const LinearSpec> specs, std::span<Tensor> ys) {
   if (specs.size() != ys.size())
     fail<ShapeError>("linears: {} products and {} results, expected one result for each product", specs.size(), ys.size());
+  if (std::ranges::any_of(specs, [](const LinearSpec& s) { return s.w.branch != nullptr; })) return linears_with_branches(x, specs, ys);
   std::vector<OpTrace> traces;
   std::vector<LinearCall> calls;
   traces.reserve(specs.size()), calls.reserve(specs.size());

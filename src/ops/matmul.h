@@ -12,6 +12,7 @@ namespace hearth::ops {
 // (a, b) = α · x Wᵀ + bias + per_image, and bias and per_image have 2N columns (GEGLU: act = gelu).
 // x [..., K], w [N, K], bias [N] f32 or undefined → y [..., N] of dtype e.out (default: x's).
 // e.residual has the shape of y; e.per_image and e.gate are [B, N] with B the first axis of x. f32 accumulation.
+// With a branch (WeightBranch), α · (up · (down · x)) is added before the activation; its products are f32.
 // `norm`, if given, is applied to x [B, ..., K] first, without a tensor of x's size if x is large.
 // With a weight held in place, the result for a row does not depend on the number of rows; with bf16 factors it depends only on whether
 // there are at least 16.

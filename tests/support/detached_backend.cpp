@@ -210,7 +210,7 @@ class DetachedBackend final : public Backend {
     return w;
   }
   Epilogue inside(Epilogue e) const {
-    e.per_image = inside(e.per_image), e.gate = inside(e.gate), e.residual = inside(e.residual);
+    e.per_image = inside(e.per_image), e.addend = inside(e.addend), e.gate = inside(e.gate), e.residual = inside(e.residual);
     return e;
   }
   GroupNormSpec inside(GroupNormSpec s) const {

@@ -77,7 +77,7 @@ void ReferenceBackend::conv(const Tensor& input, const Weight& w, const Tensor& 
         for (int64_t c = 0; c < C / groups; ++c)
           for (int64_t j = 0; j < side_by_side; ++j) sums[j] += channels[first + c] * rows[j][c * step + tap];
       for (int64_t j = 0; j < count; ++j)
-        store(y, position * O + o + j, activated(shifted(sums[j], b, o + j, O, bias, e), e.activation), b, o + j, O, e);
+        store(y, position * O + o + j, activated(shifted(sums[j], position, b, o + j, O, bias, e), e.activation), b, o + j, O, e);
     }
   });
 }

@@ -35,10 +35,11 @@ std::shared_ptr<const PreparedWeight> ReferenceBackend::prepare(const Tensor& w,
   return raw;
 }
 
-double ReferenceBackend::shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const {
+double ReferenceBackend::shifted(double acc, int64_t row, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const {
   double value = double(e.alpha) * acc;
   if (bias) value += at(bias, n);
   if (e.per_image) value += at(e.per_image, b * N + n);
+  if (e.addend) value += at(e.addend, row * N + n);
   return value;
 }
 
@@ -100,7 +101,7 @@ void ReferenceBackend::linear(const Tensor& input, const Weight& w, const Tensor
       double sums[side_by_side] = {};
       for (int64_t k = 0; k < K; ++k)
         for (int64_t j = 0; j < side_by_side; ++j) sums[j] += factors_of_row[k] * rows[j][k];
-      for (int64_t j = 0; j < count; ++j) columns[n + j] = shifted(sums[j] * scale(n + j), row / M, n + j, N, bias, e);
+      for (int64_t j = 0; j < count; ++j) columns[n + j] = shifted(sums[j] * scale(n + j), row, row / M, n + j, N, bias, e);
     }
     for (int64_t n = 0; n < outputs; ++n) {
       const double value =

@@ -91,8 +91,8 @@ class ReferenceBackend final : public Backend {
   Tensor as_factors(const Tensor& x, DType factors);  // x rounded to these factors (WeightForm::factors)
   Tensor as_integers(const Tensor& input);
   Tensor normalized(const Tensor& x, const GroupNormSpec& norm);  // f32, the shape of x [B, ..., C]
-  // α·acc + bias + per_image of column n of N, image b
-  double shifted(double acc, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
+  // α·acc + bias + per_image of column n of N, image b; or + addend of row `row`
+  double shifted(double acc, int64_t row, int64_t b, int64_t n, int64_t N, const Tensor& bias, const Epilogue& e) const;
   // y[i] = gate · value + residual for column n of N, image b
   void store(Tensor& y, int64_t i, double value, int64_t b, int64_t n, int64_t N, const Epilogue& e) const;
 

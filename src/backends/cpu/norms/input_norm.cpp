@@ -26,6 +26,7 @@ struct Rows {
 Epilogue part_of(const Epilogue& e, int64_t b, int64_t begin, int64_t end) {
   Epilogue part = e;
   if (e.per_image) part.per_image = e.per_image.slice(0, b, b + 1);
+  if (e.addend) part.addend = e.addend.slice(0, b, b + 1).slice(1, begin, end);
   if (e.gate) part.gate = e.gate.slice(0, b, b + 1);
   if (e.residual) part.residual = e.residual.slice(0, b, b + 1).slice(1, begin, end);
   return part;

@@ -58,6 +58,10 @@ void TileStore::store(const float* acc, int64_t row, int64_t rows, int64_t colum
     for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = image(e_.per_image, r);
     t.per_image = per_image.data();
   }
+  if (e_.addend) {
+    for (int64_t r = 0; r < rows; ++r) per_image[size_t(r)] = e_.addend.data<float>() + (row + r) * e_.addend.size(-1) + own;
+    t.per_image = per_image.data();
+  }
   if (e_.gate) {
     for (int64_t r = 0; r < rows; ++r) factor[size_t(r)] = image(e_.gate, r);
     t.factor = factor.data();
