@@ -307,12 +307,26 @@ std::string Checkpoint::part_of_files(std::string_view name) const {
   return std::string(name) + (averaged_ && slot && slot->role == ComponentRole::denoiser ? ", averaged" : "");
 }
 
+const NetworkFiles* Checkpoint::network(std::string_view name) const {
+  const GivenComponent* other = given(name);
+  return other ? other->network : network_of(families_, component(name).class_name);
+}
+
+std::vector<std::string> Checkpoint::prefixes(std::string_view name) const {
+  std::vector<std::string> all;
+  for (const KnownFamily& family : families_)
+    for (const NetworkPlace& place : family.files->places)
+      if (place.slot->name == name && !place.prefix.empty() && std::ranges::find(all, place.prefix) == all.end())
+        all.emplace_back(place.prefix);
+  return all;
+}
+
 std::vector<std::string> Checkpoint::ignored(std::string_view name) const {
   const std::string& class_name = component(name).class_name;
   const GivenComponent* other = given(name);
   if (other && other->spelling->surplus) return other->spelling->surplus(class_name, config(name));
-  const NetworkFiles* network = other ? other->network : network_of(families_, class_name);
-  return network ? network->ignored : std::vector<std::string>();
+  const NetworkFiles* files = network(name);
+  return files ? files->ignored : std::vector<std::string>();
 }
 
 }  // namespace hearth

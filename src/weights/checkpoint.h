@@ -77,8 +77,10 @@ class Checkpoint {
   std::shared_ptr<TensorSource> tensors(std::string_view name, const std::string& variant = {}) const;
   WeightFiles files(std::string_view name, const std::string& variant = {}) const;
   std::vector<std::string> ignored(std::string_view name) const;
-  bool is_added(std::string_view name) const;          // the user adds it by a path (Slot::adds)
-  bool is_decoder_alone(std::string_view name) const;  // an autoencoder without its encoder that replaces the checkpoint's own
+  const NetworkFiles* network(std::string_view name) const;        // the component's layouts; null if no family has its class
+  std::vector<std::string> prefixes(std::string_view name) const;  // of its names in single files of any family
+  bool is_added(std::string_view name) const;                      // the user adds it by a path (Slot::adds)
+  bool is_decoder_alone(std::string_view name) const;              // an autoencoder without its encoder that replaces the checkpoint's own
   // Distinguishes a component's tensors from others in the same files, for the packed-weight cache; empty if the component has its own
   // files.
   std::string part_of_files(std::string_view name) const;

@@ -10,6 +10,7 @@
 #include "core/threads.h"
 #include "hearth/component.h"
 #include "weights/block_stream.h"
+#include "weights/changes.h"
 #include "weights/dequantized.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
@@ -161,7 +162,7 @@ Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_
 
 Weights Weights::later() const {
   Weights rest = *this;
-  rest.options_ = {.types = options_.types, .cache_of_part = options_.cache_of_part};
+  rest.options_ = {.types = options_.types, .cache_of_part = options_.cache_of_part, .changes = options_.changes};
   rest.read_ = {}, rest.missing_ = {}, rest.misshapen_ = {}, rest.unreadable_ = {}, rest.non_finite_ = {};
   rest.report_ = {};
   rest.reading_ = Reading::full;
@@ -297,12 +298,36 @@ DType Weights::fitting(const std::string& name, const Tensor& x, DType wanted) {
   return x.dtype();
 }
 
+bool Weights::changes(const std::string& name) const { return options_.changes && options_.changes->replaced.contains(name); }
+
+// What a network of the same component has loaded, or load().
+template <class Load> Tensor Weights::shared_or(const std::string& key, const std::string& name, const Shape& shape, Load load) {
+  if (options_.changes && options_.changes->branches.contains(name))
+    fail<UnsupportedError>("weights: '{}' is no weight of a product, which low-rank adapters cannot change", name);
+  Tensor x = options_.shared && reading_ == Reading::full && !changes(name) ? options_.shared->tensor(key) : Tensor();
+  if (x && expect(name, shape)) {
+    count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
+    return x;
+  }
+  x = load();
+  if (options_.keep && x) options_.keep->add(key, x);
+  return x;
+}
+
 Tensor Weights::tensor(const std::string& name, const Shape& shape) {
+  return shared_or(name, name, shape, [&] { return own_tensor(name, shape); });
+}
+
+Tensor Weights::table(const std::string& name, const Shape& shape) {
+  return shared_or("table " + name, name, shape, [&] { return own_table(name, shape); });
+}
+
+Tensor Weights::own_tensor(const std::string& name, const Shape& shape) {
   const Tensor x = read(name, shape);
   return x ? converted(name, values_of(name, x), DType::f32, *backend_) : Tensor();
 }
 
-Tensor Weights::table(const std::string& name, const Shape& shape) {
+Tensor Weights::own_table(const std::string& name, const Shape& shape) {
   Tensor x = read(name, shape);
   if (!x) return {};
   // Rows of blocks stay as they are; other types become floats that an embedding reads.
@@ -336,7 +361,7 @@ Tensor Weights::in_use(const std::string& name, const Tensor& x) {
 
 // The cached form of a weight whose name and shape have been checked.
 Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKind kind) {
-  if (!options_.cache || reading_ != Reading::full) return {};
+  if (!options_.cache || reading_ != Reading::full || changes(name)) return {};
   const auto found = options_.cache->find(name, shape, kind, backend_->threads());
   if (!found) return {};
   Weight weight{.name = name, .shape = shape, .form = found->form, .backend = backend_, .kind = kind};
@@ -350,6 +375,45 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
 }
 
 Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows) {
+  const std::string key = fmt::format("{} {} {} {} {}", int(kind), exact, rows ? rows->begin : 0, rows ? rows->end : -1, name);
+  const bool shares = options_.shared && reading_ == Reading::full && !changes(name);
+  Weight w = shares ? options_.shared->weight(key) : Weight();
+  if (w && expect(name, shape)) {
+    count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
+  } else {
+    w = own_weight(name, shape, kind, exact, rows);
+    if (options_.keep && w) options_.keep->add(key, w);
+  }
+  if (w) w.branch = branch_of(w, rows);
+  return w;
+}
+
+// What the run adds to the weight, prepared as f32: it is small, and decides what the run changes.
+std::shared_ptr<const WeightBranch> Weights::branch_of(const Weight& w, std::optional<Rows> rows) {
+  if (!options_.changes) return nullptr;
+  const auto found = options_.changes->branches.find(w.name);
+  if (found == options_.changes->branches.end()) return nullptr;
+  if (w.kind == WeightKind::conv_transposed || w.form.groups != 1)
+    fail<UnsupportedError>("weights: '{}' is a {} convolution, which adapters cannot change", w.name,
+                           w.form.groups != 1 ? "grouped" : "transposed");
+  const LowRank& low = found->second;
+  Backend& host = backend_->host();
+  const auto [down, up] = host.computes() ? low.read(host) : std::pair{Tensor::empty(host, low.down), Tensor::empty(host, low.up)};
+  const auto prepared = [&](const Tensor& x, WeightKind kind, const char* which) {
+    Weight part{.name = fmt::format("{} ({})", w.name, which),
+                .shape = x.shape(),
+                .prepared = backend_->prepare(x, kind, {}),
+                .backend = backend_,
+                .kind = kind};
+    report_.bytes_held += int64_t(part.prepared->bytes);
+    return part;
+  };
+  return std::make_shared<WeightBranch>(
+      WeightBranch{prepared(down, w.kind == WeightKind::conv ? WeightKind::conv : WeightKind::linear, "down"),
+                   prepared(rows ? up.slice(0, rows->begin, rows->end) : up, WeightKind::linear, "up")});
+}
+
+Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows) {
   if (!expect(name, shape)) return {};
   const bool stays = stays_as_stored(name, shape, kind);
   if (Weight kept = stays || rows ? Weight() : from_cache(name, shape, kind)) {
@@ -369,7 +433,7 @@ Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind k
   Weight weight{
       .name = name, .shape = x.shape(), .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
-  if (options_.cache && !rows)
+  if (options_.cache && !rows && !changes(name))
     if (auto storage = weight.prepared->storage())
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes},
                           backend_->threads());

@@ -28,9 +28,11 @@ struct TensorInfo {
   bool short_rank = false;  // leading axes of size 1 may be missing from the shape, because ggml drops them
 };
 
-class BlockStream;  // weights/block_stream.h
-class BlockUse;     // weights/block_stream.h
-class PackedCache;  // weights/packed_cache.h
+class BlockStream;     // weights/block_stream.h
+class BlockUse;        // weights/block_stream.h
+class LoadedWeights;   // weights/changes.h
+class PackedCache;     // weights/packed_cache.h
+struct WeightChanges;  // weights/changes.h
 
 // Tensors by name, read on demand, also from several threads. Implementations: files (weights/checkpoint_files.h), values from the names
 // (weights/seeded.h).
@@ -102,6 +104,10 @@ struct LoadOptions {
   double resident = 1;
   std::shared_ptr<KnownTensors> known;  // shared by all that load the same tensors; absent: every tensor is checked
   std::shared_ptr<BlockUse> use;        // counts the blocks that are loaded later; absent: nothing does
+  // Of a run's own network. The source is that of changed(); absent: none.
+  std::shared_ptr<const WeightChanges> changes;
+  std::shared_ptr<const LoadedWeights> shared;  // supplies what does not change
+  std::shared_ptr<LoadedWeights> keep;          // receives what is loaded, except blocks that do not stay in memory
 };
 
 class Weights {
@@ -173,6 +179,12 @@ class Weights {
   bool expect(const std::string& name, const Shape& shape);
   void count(const std::string& name, int64_t values, int64_t bytes);
   enum class Stays { in_file, in_memory };
+  bool changes(const std::string& name) const;
+  Weight own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows);
+  Tensor own_tensor(const std::string& name, const Shape& shape);
+  Tensor own_table(const std::string& name, const Shape& shape);
+  template <class Load> Tensor shared_or(const std::string& key, const std::string& name, const Shape& shape, Load load);
+  std::shared_ptr<const WeightBranch> branch_of(const Weight& w, std::optional<Rows> rows);
   Tensor read(const std::string& name, const Shape& shape, Stays stays = Stays::in_memory, std::optional<Rows> rows = {});
   Tensor in_use(const std::string& name, const Tensor& x);
   Weight from_cache(const std::string& name, const Shape& shape, WeightKind kind);
