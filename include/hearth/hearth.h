@@ -91,12 +91,25 @@ struct Embedding {
   std::string name;  // in prompts; default: the file name without its extension, in plain prompts the token from a diffusers file
 };
 
+// An adapter that changes weights for a run: LoRA, LoCon, LoHa, LoKr, DoRA, (IA)³ or differences of weights, in the layouts of kohya's
+// scripts, diffusers, PEFT, OneTrainer, LyCORIS and the models' original files. The model's own weights stay as they are.
+struct Lora {
+  std::filesystem::path file;        // safetensors, PyTorch or GGUF; or PEFT's folder
+  double scale = 1;                  // strength; 0: as without it; may be negative
+  std::optional<double> text_scale;  // on text encoders; absent: scale
+  // Factors of the strength for parts of the networks, by a pattern of module names, "down_blocks.1.*": '*' matches anything. Of several
+  // that match, the last applies.
+  std::vector<std::pair<std::string, double>> parts;
+};
+
 struct Request {
   std::string prompt;
   std::optional<std::string> negative_prompt;  // absent: the checkpoint's default: the empty prompt, or zeros, as its family has it
   std::optional<PromptSyntax> prompt_syntax;   // absent: by compat: that of a1111 or comfyui, else plain
   std::optional<Emphasis> emphasis;            // for prompts in A1111's syntax; absent: original
   std::vector<Embedding> embeddings;           // for both prompts
+  std::vector<Lora> loras;                     // in any order
+  std::filesystem::path lora_folder;           // of the files that <lora:NAME:SCALE> in a prompt in A1111's syntax names
   std::optional<int64_t> width, height;        // pixels, multiples of the model's unit (8 or 16); default: its native size
   OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
   std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/coverage.h"
 #include "core/backend.h"
 #include "hearth/hearth.h"
 #include "media/pixels.h"
@@ -94,6 +95,7 @@ struct ResolvedImage {
   std::optional<double> refiner_start;
   int64_t chunks = 1;  // of 75 tokens, of the longest prompt
   std::vector<text::EmbeddingName> embeddings;
+  std::vector<adapters::Coverage> adapters;  // of each of the request's LoRAs
 };
 
 struct MemoryPlan {

@@ -7,6 +7,9 @@
 #include "backends/plan/plan_backend.h"
 #include "core/factors.h"
 #include "core/memory.h"
+#include "weights/aliases.h"
+#include "weights/changes.h"
+#include "weights/gguf/gguf_language.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::models {
@@ -70,13 +73,35 @@ ComponentReport report_of(const LanguageCheckpoint& checkpoint, const WeightType
 }  // namespace
 
 LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
-                                        const LoadRequest& request) {
-  const LoadOptions options = load_options(family, checkpoint, request);
-  Weights weights(checkpoint.tensors(), device, options);
+                                        const LoadRequest& request, const std::shared_ptr<const WeightChanges>& changes) {
+  LoadOptions options = load_options(family, checkpoint, request);
+  options.changes = changes;
+  Weights weights(changes ? changed(checkpoint.tensors(), changes) : checkpoint.tensors(), device, options);
   LoadedLanguageModel loaded{.model = family.build(checkpoint.config(), weights), .report = {}};
   weights.finish();
   loaded.report = report_of(checkpoint, options.types, weights.report());
   return loaded;
+}
+
+adapters::AdaptedNetwork adapted_network(const LanguageFamily& family, const LanguageCheckpoint& checkpoint) {
+  adapters::AdaptedNetwork network{.component = "model", .role = ComponentRole::denoiser, .tensors = checkpoint.tensors()->list()};
+  for (const auto& [name, place] : gguf_places_of(network.tensors, family.gguf))
+    if (place.slices == 1) network.others.emplace(place.name, name);
+  // GGUF files of some families interleave the halves of each head, in a weight and in an adapter.
+  network.row_order = [of_model = checkpoint.gguf() != nullptr, heads = family.gguf.neighbors,
+                       stated = std::make_shared<const Config>(family.spell_out(checkpoint.config()))](const std::string& weight,
+                                                                                                       int64_t rows, bool of_adapter) {
+    std::vector<int64_t> order;
+    const auto found = std::ranges::find_if(heads, [&](const GgufHeads& h) { return rewrite(weight, h.names, h.names).has_value(); });
+    if (of_model == of_adapter || found == heads.end()) return order;
+    const int64_t count = stated->integer(std::string(found->count)), size = rows / count;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t head = row / size, i = row % size;
+      order.push_back(head * size + (of_model ? i % 2 * (size / 2) + i / 2 : i % (size / 2) * 2 + i / (size / 2)));
+    }
+    return order;
+  };
+  return network;
 }
 
 std::map<std::string, TensorInfo> needed_tensors(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device) {

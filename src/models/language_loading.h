@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "adapters/adapters.h"
 #include "models/language_family.h"
 #include "models/loading.h"
 #include "weights/language_checkpoint.h"
@@ -17,7 +18,10 @@ struct LoadedLanguageModel {
 // All or nothing: WeightError names missing, misshapen and unused tensors, and the sizes that config.json omits and whose
 // defaults do not match the tensors.
 LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
-                                        const LoadRequest& request = {});
+                                        const LoadRequest& request = {}, const std::shared_ptr<const WeightChanges>& changes = {});
+
+// The network as adapters see it.
+adapters::AdaptedNetwork adapted_network(const LanguageFamily& family, const LanguageCheckpoint& checkpoint);
 
 // The tensors that the network needs from the checkpoint, by published names. The same errors.
 std::map<std::string, TensorInfo> needed_tensors(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device);

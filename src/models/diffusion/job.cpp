@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/text/bytes.h"
+#include "models/adapter_use.h"
 #include "models/diffusion/model.h"
 #include "models/diffusion/run.h"
 #include "models/diffusion/second_pass.h"
@@ -13,9 +14,12 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
   const Facts& facts = model.facts();
   if (task.request.preview.show && !model.shows_previews())
     fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
+  adapters::Adapters adapted = read_adapters(model, task.request);
+  changes_ = std::move(adapted.changes);
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
     resolved_ = passes_[0];
+    resolved_.adapters = std::move(adapted.coverage);
     add_controls();
     return;
   }
@@ -23,6 +27,7 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(mo
   passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.networks_.host()), model.networks_.host()));
   resolved_ = both(passes_[0], passes_[1]);
   resolved_.request.hires = task.request.hires;
+  resolved_.adapters = std::move(adapted.coverage);
   add_controls();
 }
 
@@ -46,6 +51,13 @@ std::vector<ComponentReport> LatentJob::controls() const {
   return model_.networks_.reports({.role = Role::control, .controls = passes_[0].control_members});
 }
 
+adapters::Adapters LatentJob::read_adapters(const LatentImageModel& model, const Request& request) {
+  if (request.loras.empty()) return {};
+  std::vector<adapters::AdapterUse> uses;
+  for (const Lora& lora : request.loras) uses.push_back(use_of(lora));
+  return adapters::read_adapters(uses, model.networks_.adapted());
+}
+
 void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
   if (passes_.size() > 1) fail<UnsupportedError>("hires: two passes do not support stopping and resuming");
   require_resumable(passes_[0]);
@@ -55,7 +67,7 @@ void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {
 const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
-  const auto measured = [this](MemoryPlan& plan) { measure(plan, model_.members_, passes_, model_.networks_); };
+  const auto measured = [this](MemoryPlan& plan) { measure(plan, model_.members_, passes_, model_.networks_, changes_); };
   std::vector<MemoryPlan> modes = memory_modes(model_.facts(), task_.request, passes_, limit);
   for (MemoryPlan& mode : modes) {
     measured(mode);
@@ -80,7 +92,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
     // Find non-finite weights before all the steps, not after them.
     networks.check_numbers_once({.without = passes_[0].unused(), .controls = controls}, how.resident);
   }
-  Holding holding(networks, how.resident);
+  Holding holding(networks, how.resident, changes_, !how.release);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
 
   ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), holding, progress);

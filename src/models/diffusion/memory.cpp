@@ -104,7 +104,7 @@ MemoryPlan of_first_pass(const MemoryPlan& plan) {
 }
 
 // After six steps the state of every sampler has its full size.
-void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks) {
+void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks, const Changes& changes) {
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
@@ -129,7 +129,7 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     if (dry.edit.latents) dry.edit.latents = Tensor::empty(host, dry.edit.latents.shape());
     const bool first = passes.size() > 1 && &pass == &passes[0];
     if (first) dry.request.decode = !passes[1].task.edit.latents;  // between the passes
-    Holding holding(dry_networks, plan.resident);
+    Holding holding(dry_networks, plan.resident, changes, !plan.release);
     run(members, few, first ? of_first_pass(plan) : plan, holding, {});
   }
   plan.activations = running.peak() - plan.weights;

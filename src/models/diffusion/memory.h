@@ -22,6 +22,6 @@ MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const Com
 MemoryPlan of_first_pass(const MemoryPlan& plan);
 
 // Computes the bytes that `plan` takes by executing the run on the dry twins of its devices.
-void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks);
+void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> passes, const Networks& networks, const Changes& changes = {});
 
 }  // namespace hearth::models::diffusion

@@ -6,6 +6,10 @@
 
 #include "models/diffusion/memory.h"
 
+namespace hearth::adapters {
+struct Adapters;  // adapters/adapters.h
+}
+
 namespace hearth::models::diffusion {
 
 class LatentImageModel final : public ImageModel {
@@ -72,9 +76,11 @@ class LatentJob final : public ImageJob {
 
  private:
   void add_controls();
+  static adapters::Adapters read_adapters(const LatentImageModel& model, const Request& request);
 
   LatentImageModel& model_;
   ImageTask task_;
+  Changes changes_;  // of the request's adapters
   std::vector<Pass> passes_;
   ResolvedImage resolved_;
   std::optional<MemoryPlan> plan_;

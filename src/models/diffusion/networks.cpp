@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "adapters/module_names.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/factors.h"
+#include "weights/changes.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::diffusion {
@@ -35,6 +37,8 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
       c.paths = checkpoint.files(spec.name, request.variant).files;
       c.ignored = checkpoint.ignored(spec.name);
       c.part_of_files = checkpoint.part_of_files(spec.name);
+      c.layouts = checkpoint.network(spec.name);
+      c.prefixes = checkpoint.prefixes(spec.name);
       c.report = {.name = members[m].prefix + spec.name, .class_name = checkpoint.component(spec.name).class_name, .role = spec.role};
       // As in the first member's checkpoint.
       const Checkpoint& first = members[0].checkpoint;
@@ -58,7 +62,7 @@ Networks::Networks(const Networks& other, MemoryLedger& ledger) : warn_(other.wa
   device_ = twin_of(other.device_);
   components_ = other.components_;
   for (Component& c : components_) {
-    c.network = nullptr;
+    c.network = nullptr, c.loaded = nullptr, c.changed = {};
     c.known = nullptr, c.use = nullptr;
     if (c.device) c.device = twin_of(c.device);
   }
@@ -134,7 +138,8 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
   c.report.device = c.device->name();
 }
 
-std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident) {
+std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident,
+                                            const std::shared_ptr<const WeightChanges>& changes) {
   LoadOptions options{.types = c.types,
                       .progress = progress,
                       .ignore = c.ignored,
@@ -142,6 +147,13 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
                       .resident = resident,
                       .known = c.known,
                       .use = c.use};
+  if (changes) {
+    options.changes = changes;
+    options.shared = c.loaded;
+    if (c.known) options.known = std::make_shared<KnownTensors>();
+  } else if (reading == Weights::Reading::full) {
+    options.keep = c.loaded = std::make_shared<LoadedWeights>();
+  }
   if (reading == Weights::Reading::full && !cache_.empty()) {
     options.cache = open_cache(cache_, c.paths, c.types, *c.device, warn_, c.part_of_files);
     options.cache_of_part = [folder = cache_, paths = c.paths, whole = c.part_of_files, types = c.types, device = c.device,
@@ -149,9 +161,10 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
       return open_cache(folder, paths, types, *device, warn, whole.empty() ? part : whole + ", " + part);
     };
   }
-  Weights weights(c.source, *c.device, options, reading);
+  Weights weights(changes ? hearth::changed(c.source, changes) : c.source, *c.device, options, reading);
   std::shared_ptr<const void> network = c.spec.build(Scope(weights));
   weights.finish();
+  if (changes) return network;  // reports are about the model's own
   c.report.parameters = weights.report().parameters;
   c.report.bytes = weights.report().bytes_held + weights.report().bytes_mapped;
   c.report.blocks = weights.report().blocks;
@@ -187,11 +200,19 @@ void Networks::load(const Which& which, const OnProgress& progress, const Reside
   load_locked(which, progress, resident);
 }
 
-void Networks::load_locked(const Which& which, const OnProgress& progress, const Residence& resident) {
-  std::vector<Component*> absent = in_order(which);
-  std::erase_if(absent, [&](const Component* c) { return c->network && c->resident == part_of(resident, c->report.name); });
+void Networks::load_locked(const Which& which, const OnProgress& progress, const Residence& resident, const Changes& changes,
+                           bool keeps_own) {
+  const std::vector<Component*> all = in_order(which);
+  const auto part = [&](const Component* c) { return part_of(resident, c->report.name); };
+  const auto change_of = [&](const Component* c) {
+    const auto found = changes.find(c->report.name);
+    return found == changes.end() ? nullptr : found->second;
+  };
+  std::vector<Component*> absent = all;
+  std::erase_if(absent,
+                [&](const Component* c) { return (c->network && c->resident == part(c)) || (change_of(c) && !keeps_own && !c->network); });
   int64_t total = 0, before = 0;
-  for (Component* c : absent) c->network = nullptr, total += c->bytes;
+  for (Component* c : absent) c->network = nullptr, c->loaded = nullptr, total += c->bytes;
   for (Component* c : absent) {  // progress is reported over all of them
     const auto on_progress = [&](const Progress& p) {
       if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
@@ -200,11 +221,18 @@ void Networks::load_locked(const Which& which, const OnProgress& progress, const
     c->network = build(*c, Weights::Reading::full, on_progress, c->resident);
     before += c->bytes;
   }
+  for (Component* c : all) {
+    const auto change = change_of(c);
+    if (change && c->changed.network && c->changed.key == change->key && c->changed.resident == part(c)) continue;
+    c->changed = {};
+    if (change)
+      c->changed = {.key = change->key, .network = build(*c, Weights::Reading::full, progress, part(c), change), .resident = part(c)};
+  }
 }
 
 void Networks::release(const Which& which) {
   const std::lock_guard lock(mutex_);
-  for (Component* c : in_order(which)) c->network = nullptr;
+  for (Component* c : in_order(which)) c->network = nullptr, c->loaded = nullptr, c->changed = {};
 }
 
 void Networks::check_names() {
@@ -226,6 +254,19 @@ void Networks::require_unchanged() const {
   const std::lock_guard lock(mutex_);
   for (const Component& c : components_)
     if (c.used) c.source->require_unchanged();
+}
+
+std::vector<adapters::AdaptedNetwork> Networks::adapted() const {
+  std::vector<adapters::AdaptedNetwork> all;
+  for (const Component& c : components_)
+    if (c.used && c.member == 0 && (c.spec.role == Role::text_encoder || c.spec.role == Role::denoiser))
+      all.push_back({.component = c.report.name,
+                     .role = c.spec.role == Role::denoiser ? ComponentRole::denoiser : ComponentRole::text_encoder,
+                     .tensors = c.source->list(),
+                     .files = c.layouts,
+                     .prefixes = c.prefixes,
+                     .surplus = c.ignored});
+  return all;
 }
 
 bool Networks::has(Role role) const {
@@ -286,14 +327,20 @@ std::vector<ComponentReport> Networks::reports(const Which& which) const {
   return reports;
 }
 
-Holding::Holding(Networks& networks, Residence resident)
-    : networks_(networks), resident_(std::move(resident)), held_(networks.components_.size()) {}
+Holding::Holding(Networks& networks, Residence resident, Changes changes, bool keeps_own)
+    : networks_(networks),
+      resident_(std::move(resident)),
+      changes_(std::move(changes)),
+      keeps_own_(keeps_own),
+      held_(networks.components_.size()) {}
 
 void Holding::load(const Which& which, const OnProgress& progress) {
   const std::lock_guard lock(networks_.mutex_);
-  networks_.load_locked(which, progress, resident_);
-  for (size_t i = 0; i < held_.size(); ++i)
-    if (Networks::is_in(networks_.components_[i], which) && !held_[i]) held_[i] = networks_.components_[i].network;
+  networks_.load_locked(which, progress, resident_, changes_, keeps_own_);
+  for (size_t i = 0; i < held_.size(); ++i) {
+    const Networks::Component& c = networks_.components_[i];
+    if (Networks::is_in(c, which) && !held_[i]) held_[i] = changes_.contains(c.report.name) ? c.changed.network : c.network;
+  }
 }
 
 void Holding::release(const Which& which) {

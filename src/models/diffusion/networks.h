@@ -16,6 +16,10 @@
 #include "models/loading.h"
 #include "weights/block_stream.h"
 
+namespace hearth::adapters {
+struct AdaptedNetwork;  // adapters/module_names.h
+}
+
 namespace hearth::models::diffusion {
 
 using models::Residence, models::Role;
@@ -74,6 +78,9 @@ struct Which {
   std::span<const size_t> controls = {};
 };
 
+// What a run changes about the weights of components, by their names in reports. The run builds networks of its own for them.
+using Changes = std::map<std::string, std::shared_ptr<const WeightChanges>>;
+
 // Thread-safe. A run works with a Holding.
 class Networks {
  public:
@@ -113,6 +120,9 @@ class Networks {
   void check_numbers_once(const Which& which, const Residence& resident);
   void require_unchanged() const;  // IoError if a file was modified since it was opened
 
+  // The first member's networks that adapters may change.
+  std::vector<adapters::AdaptedNetwork> adapted() const;
+
   bool has(Role role) const;
   Backend& device(const Which& which) const;         // of the first of them
   int64_t most_thread_scratch() const;               // Backend::most_thread_scratch of all devices
@@ -136,15 +146,26 @@ class Networks {
     WeightTypes types;
     int64_t bytes = 0, largest = 0;  // in the files; of the largest tensor
     ComponentReport report;
-    std::shared_ptr<const void> network;  // if loaded
-    double resident = 1;                  // as it was loaded
+    const NetworkFiles* layouts = nullptr;
+    std::vector<std::string> prefixes;      // of its names in single files
+    std::shared_ptr<const void> network;    // if loaded
+    std::shared_ptr<LoadedWeights> loaded;  // of that network
+    double resident = 1;                    // as it was loaded
+    // The network of the last run that changed its weights, until another run changes them otherwise.
+    struct Changed {
+      std::string key;  // WeightChanges::key
+      std::shared_ptr<const void> network;
+      double resident = 1;
+    } changed;
     std::shared_ptr<KnownTensors> known = std::make_shared<KnownTensors>();
     std::shared_ptr<BlockUse> use = std::make_shared<BlockUse>();
     bool numbers_checked = false;
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
-  void load_locked(const Which& which, const OnProgress& progress, const Residence& resident);
-  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident);
+  void load_locked(const Which& which, const OnProgress& progress, const Residence& resident, const Changes& changes = {},
+                   bool keeps_own = true);
+  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident,
+                                    const std::shared_ptr<const WeightChanges>& changes = {});
   static bool is_in(const Component& c, const Which& which);
   static ComponentReport report_of(const Component& c);
   std::vector<Component*> in_order(const Which& which);
@@ -162,7 +183,8 @@ class Networks {
 // The networks that one run holds: they stay in memory, whatever other runs of the same model do.
 class Holding {
  public:
-  explicit Holding(Networks& networks, Residence resident = {});
+  // keeps_own: where a run changes weights, the model's own network is loaded, too, for later runs; both share all other weights.
+  explicit Holding(Networks& networks, Residence resident = {}, Changes changes = {}, bool keeps_own = true);
 
   void load(const Which& which, const OnProgress& progress);  // Networks::load, and holds them
   void release(const Which& which);                           // releases them, here and in the model
@@ -174,6 +196,8 @@ class Holding {
  private:
   Networks& networks_;
   const Residence resident_;
+  const Changes changes_;
+  const bool keeps_own_;
   std::vector<std::shared_ptr<const void>> held_;  // as Networks::components_
 };
 
