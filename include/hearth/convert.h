@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "hearth/hearth.h"
 #include "hearth/progress.h"
 #include "hearth/written.h"
 
@@ -22,6 +23,8 @@ struct ConvertRequest {
   // shards and index. "dduf": the same in one file. "single": one file in the CompVis or Stability layout, with the networks only. "gguf":
   // a GGUF file of one network or all; hearth/quantize.h writes it in types of fewer bits.
   std::string layout = "diffusers";
+  // Adapters to merge into the weights that they change, which become f32 unless `type` is set. UnsupportedError with "gguf".
+  std::vector<Lora> loras;
   std::string component;  // for "gguf": as QuantizeRequest::component
   std::string type;  // dtype of all floating-point tensors: "f32", "f16", "bf16"; "": as stored, with 8-bit floats widened and block types
                      // as f32; GGUF keeps block types

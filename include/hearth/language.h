@@ -29,6 +29,7 @@ struct LanguageOptions {
   // integers with activations quantized to 16 bits, f32 multiplies the dequantized f32 values.
   Precision precision = Precision::automatic;
   CacheType cache_type = CacheType::f32;
+  std::vector<Lora> loras;                    // adapters of PEFT, or of GGUF files; they act on all texts
   OnProgress progress;                        // phase "load"
   const std::atomic<bool>* cancel = nullptr;  // set from any thread: ends with Canceled
   // Called before any weight is read, when plan() and render() already work. An exception thrown here ends open().
@@ -176,6 +177,7 @@ class LanguageModel {
   int64_t weight_bytes() const;  // size of the tensors as they are used
   const QuantizedWeights& quantized() const;
   double load_seconds() const;
+  std::vector<std::string> adapter_notes() const;  // one line for each of LanguageOptions::loras: how much of it the model has
   // Most memory that a text of `context` tokens takes beside the weights: its KV cache or recurrent state.
   int64_t cache_bytes(int64_t context) const;
 

@@ -37,4 +37,8 @@ std::vector<Setting> list_settings();
 // the errors of Image::load if the value is an image file.
 void set(Request& request, std::string_view name, const std::string& value);
 
+// "FILE[:SCALE][:text=SCALE][:PATTERN=FACTOR]…", as --lora takes it, and back. UsageError.
+Lora parse_lora(const std::string& text);
+std::string text_of(const Lora& lora);
+
 }  // namespace hearth

@@ -5,6 +5,7 @@
 #include "cli/open_flags.h"
 #include "cli/written.h"
 #include "core/error.h"
+#include "hearth/settings.h"
 
 namespace hearth::cli {
 namespace {
@@ -38,10 +39,14 @@ void run_convert(std::span<const std::string> arguments) {
   std::optional<int64_t> shard;
   flags.add("--max-shard-size", "SIZE", "Split larger components into shards with an index, such as 5GB or 500M; not for --layout single",
             "10GB", [&shard](const std::string& t) { shard = parse_size(t); });
+  flags.add_each("--merge-lora", "FILE[:SCALE]", "Merge this adapter into the weights that it changes; as --lora of hearth generate",
+                 "none", [&request](const std::string& t) { request.loras.push_back(parse_lora(t)); });
   add_json(flags, "output, layout, pipeline, tensors, parameters, bytes, types, notes", json);
   flags.example("hearth convert -m model.safetensors -o model-folder --layout diffusers", "Split a single file into a diffusers folder");
   flags.example("hearth convert -m stable-diffusion-v1-5 -o model-f16.safetensors --layout single --dtype f16",
                 "Pack a folder into one f16 file");
+  flags.example("hearth convert -m stable-diffusion-v1-5 --merge-lora style.safetensors:0.8 -o with-style --dtype f16",
+                "Make a checkpoint of a model and an adapter");
   flags.example("hearth convert -m unet-q8_0.gguf -o unet.gguf --layout gguf --dtype f16", "Dequantize a UNet to f16");
   if (!flags.parse(arguments)) return;
   if (open.model.empty()) fail<UsageError>("convert: --model is missing, expected --model PATH");

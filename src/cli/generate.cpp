@@ -98,6 +98,11 @@ void log_run(const Generation& made) {
                          format_bytes(memory.at("planned").at("activations").get<int64_t>())));
 }
 
+// How much of each adapter the model has.
+void log_adapters(const Generation& made) {
+  for (const Json& adapter : Json::parse(made.report).value("adapters", Json::array())) log_info(adapter.at("text").get<std::string>());
+}
+
 // Writes and reports the images.
 class Results {
  public:
@@ -110,6 +115,7 @@ class Results {
         warnings_.push_back(warning);
       }
     line_.finish();
+    if (reports_.empty()) log_adapters(made);
     log_run(made);
     for (size_t k = 0; k < made.images.size(); ++k) add(made.images[k], made.seeds[k]);
     if (!f_.save_latents.empty()) {

@@ -12,6 +12,7 @@
 #include "cli/log.h"
 #include "cli/open_flags.h"
 #include "core/error.h"
+#include "hearth/settings.h"
 
 namespace hearth::cli {
 namespace {
@@ -74,6 +75,9 @@ void LanguageFlags::add_model(Flags& flags) {
   flags.group("Model");
   flags.path("-m,--model", "Checkpoint: a folder with config.json, or a GGUF file", model, "the demo language model").in_basic_help();
   add_variant(flags, variant);
+  flags.add_each("--lora", "FILE[:SCALE]",
+                 "Adapter for the model, of PEFT (a file or its folder) or a GGUF file, and its strength; repeat it for several",
+                 "none; SCALE 1", [this](const std::string& text) { loras.push_back(parse_lora(text)); });
 }
 
 void LanguageFlags::add_device(Flags& flags) {
@@ -99,6 +103,7 @@ LanguageOptions LanguageFlags::options() const {
                     .threads = threads,
                     .pin_threads = pin,
                     .precision = precision_of(precision),
+                    .loras = loras,
                     .cancel = &canceled};
   if (cache_type == "f16") o.cache_type = CacheType::f16;
   if (cache_type == "bf16") o.cache_type = CacheType::bf16;
@@ -113,6 +118,7 @@ LanguageModel LanguageFlags::open(const OnProgress& progress, const std::functio
   if (!model.empty()) {
     LanguageModel opened = LanguageModel::open(model, o);
     if (const std::string text = opened.quantized().text(); !text.empty()) log_info(text);
+    for (const std::string& note : opened.adapter_notes()) log_info(note);
     return opened;
   }
   log_info("no --model: using the built-in demo model, a toy; hearth pull ORG/NAME downloads a checkpoint, -m PATH runs it");

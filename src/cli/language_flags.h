@@ -11,6 +11,7 @@ struct LanguageFlags {
   std::string model, variant, device = "cpu", precision = "auto", cache_type = "f32";
   int threads = 0;
   bool pin = false;
+  std::vector<Lora> loras;
 
   void add_model(Flags& flags);   // --model --variant
   void add_device(Flags& flags);  // --device --threads --pin-threads --precision --kv-cache-type

@@ -90,6 +90,10 @@ void run_rerun(std::span<const std::string> arguments) {
     for (const InputImage& input : made.images)
       if (!has(input.flag.c_str()) && pixels_sum(input.file) != input.sha256)
         fail<UsageError>("rerun: {} {}: the image has changed since; pass the original with {} FILE", input.flag, input.file, input.flag);
+  if (!print)
+    for (const InputFile& input : made.files)
+      if (!has(input.flag.c_str()) && file_sum(input.file) != input.sha256)
+        fail<UsageError>("rerun: {} {}: the file has changed since; pass the original with {} FILE", input.flag, input.file, input.flag);
   if (print) {
     std::string line = "hearth generate";
     for (const std::string& word : all) line.append(1, ' ').append(quoted(word));

@@ -16,7 +16,9 @@
 #include "core/files/file.h"
 #include "core/files/json.h"
 #include "hub/local_model.h"
+#include "models/adapter_use.h"
 #include "models/checkpoints.h"
+#include "weights/changes.h"
 #include "weights/dequantized.h"
 #include "weights/layout/stored_tensors.h"
 #include "weights/layout/written_layout.h"
@@ -134,6 +136,7 @@ class Conversion {
     }
     report_.pipeline = checkpoint_.pipeline_class();
     report_.notes = checkpoint_.notes();
+    if (!request.loras.empty()) read_loras();
   }
 
   // The diffusers layout: configurations, vocabularies and networks under their official names.
@@ -156,7 +159,7 @@ class Conversion {
         for (const std::string& file : text_files(c))
           if (const auto text = checkpoint_.text_file(c.name, file)) add_text(writer, folder + file, *text);
       if (!has_weights(c)) continue;
-      auto source = dequantized(checkpoint_.tensors(c.name, request_.variant));
+      auto source = tensors_of(c.name);
       if (checkpoint_.is_single_file()) leave_out(c, source, nullptr);
       add_shards(writer, folder + (c.library == "diffusers" ? "diffusion_pytorch_model" : "model"), stored_tensors(source));
     }
@@ -175,7 +178,7 @@ class Conversion {
         report_.notes.push_back(fmt::format("the component '{}' ({}) cannot be stored in this layout", c.name, c.class_name));
         continue;
       }
-      auto source = dequantized(checkpoint_.tensors(c.name, request_.variant));
+      auto source = tensors_of(c.name);
       leave_out(c, source, place);
       for (StoredTensor& t : stored_tensors(source, std::string(place->prefix), names_in(*place, source->list())))
         all.push_back(std::move(t));
@@ -208,6 +211,26 @@ class Conversion {
   }
 
  private:
+  void read_loras() {
+    std::vector<adapters::AdapterUse> uses;
+    for (const Lora& lora : request_.loras) uses.push_back(models::use_of(lora));
+    adapters::Adapters made =
+        adapters::read_adapters(uses, models::adapted_networks(checkpoint_, request_.variant), adapters::Pairs::merged);
+    changes_ = std::move(made.changes);
+    for (const adapters::Coverage& c : made.coverage) report_.notes.push_back(adapters::text_of(c));
+    size_t changed_tensors = 0;
+    for (const auto& [component, changes] : changes_) changed_tensors += changes->replaced.size();
+    if (request_.type.empty())
+      report_.notes.push_back(fmt::format("{} changed tensors are stored as f32; --dtype rounds all tensors", changed_tensors));
+  }
+
+  // A component's tensors, with what the adapters change.
+  std::shared_ptr<TensorSource> tensors_of(const std::string& component) const {
+    auto source = dequantized(checkpoint_.tensors(component, request_.variant));
+    const auto found = changes_.find(component);
+    return found == changes_.end() ? source : changed(source, found->second);
+  }
+
   // Records what readers need from the scheduler's configuration, which this layout does not include.
   void state_schedule(const ImageFiles& layout, Metadata& metadata, std::vector<StoredTensor>& all) {
     const auto& components = checkpoint_.components();
@@ -320,7 +343,8 @@ class Conversion {
   Checkpoint checkpoint_;
   std::unique_ptr<Backend> device_;
   ConvertReport report_;
-  int64_t written_ = 0, total_ = 0;  // bytes of tensor files, as far as known
+  std::map<std::string, std::shared_ptr<const WeightChanges>> changes_;  // by component, of request_.loras
+  int64_t written_ = 0, total_ = 0;                                      // bytes of tensor files, as far as known
 };
 
 }  // namespace
@@ -335,6 +359,8 @@ ConvertReport convert(const ConvertRequest& given) {
     fail<UsageError>("convert: unknown layout '{}', expected diffusers, single, dduf or gguf", request.layout);
   if (!request.component.empty() && request.layout != "gguf")
     fail<UsageError>("convert: a component is given, expected the layout gguf, got {}", request.layout);
+  if (!request.loras.empty() && request.layout == "gguf")
+    fail<UnsupportedError>("convert: adapters are merged into the layouts diffusers, dduf and single, not into gguf");
   if (request.max_shard_size < 1) fail<UsageError>("convert: shards of {} bytes, expected at least 1", request.max_shard_size);
   if (request.layout == "diffusers") {
     const CheckpointWriter writer = folder_writer(request.output);

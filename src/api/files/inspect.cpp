@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "adapters/adapter_file.h"
+#include "api/files/adapter_fit.h"
 #include "api/places.h"
 #include "core/error.h"
 #include "hearth/hearth.h"
@@ -113,6 +115,15 @@ bool is_single_file(const std::filesystem::path& path, const InspectedCheckpoint
   return denoiser_of(find_sections(open_tensor_file(gguf_file_of(path))->list(), families, path.string())) != nullptr;
 }
 
+bool is_adapter(const std::filesystem::path& path, const InspectedCheckpoint& found) {
+  if (!is_file_of_tensors(found)) return false;
+  return std::ranges::any_of(found.components,
+                             [](const InspectedComponent& c) {
+                               return std::ranges::any_of(c.recognized, [](const Recognized& r) { return r.part == "adapter"; });
+                             }) &&
+         adapters::looks_like_adapter(open_tensor_file(path)->list());
+}
+
 }  // namespace
 
 Inspection inspect(const std::filesystem::path& given, const std::string& variant) {
@@ -139,6 +150,11 @@ Inspection inspect(const std::filesystem::path& given, const std::string& varian
       result.text += fmt::format("problem in {}: {}\n", component, problem);
     }
     if (result.usable) result.text += fmt::format("complete: every tensor is present and used; family {}\n", verdict.family);
+  }
+  if (is_adapter(path, found)) {
+    const std::string text = api::describe_adapter(path);
+    json["adapter"] = text;
+    result.text += text;
   }
   json["usable"] = result.usable;
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -6,7 +6,9 @@
 
 #include "api/debug/debug.h"
 #include "api/debug/debug_text.h"
+#include "api/files/adapter_fit.h"
 #include "api/image/array.h"
+#include "api/image/prompt_loras.h"
 #include "api/image/prompts.h"
 #include "api/image/run_state.h"
 #include "api/image/used_request.h"
@@ -88,9 +90,15 @@ Job::Impl::Impl(Model::Impl& m, const Request& r, bool common_levels) : model(m)
   check_request(request);
   seeds = seeds_of(request);
   canvas = api::prepare_canvas(request, model.pipeline->side_unit());
-  models::ImageTask task = task_of(request, seeds, canvas, model.device->host());
+  models::ImageTask task = task_of(api::with_prompt_loras(request), seeds, canvas, model.device->host());
   task.common_levels = common_levels;
-  job = model.pipeline->prepare(task);
+  try {
+    job = model.pipeline->prepare(task);
+  } catch (const adapters::ForeignAdapter& e) {
+    const std::vector<api::Fit> fits = api::fits_of(e.path);
+    if (fits.empty()) throw;
+    fail<WeightError>("{}; it is for {}", e.what(), fits[0].model);
+  }
   if (request.resume) job->resume(api::from_run_state(*request.resume, request, job->resolved(), seeds.run, model.device->host()));
   if (request.noise) check_noise(*request.noise, job->resolved());
   check_memory(job->plan(), job->resolved());

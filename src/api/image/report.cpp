@@ -6,6 +6,7 @@
 #include "api/settings/recipe.h"
 #include "api/settings/report.h"
 #include "core/memory.h"
+#include "core/text/utf8.h"
 #include "core/threads.h"
 
 namespace hearth::api {
@@ -131,6 +132,13 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"notes", model.pipeline->notes()},
       {"warnings", warnings},
   };
+  for (const adapters::Coverage& c : r.adapters)
+    json["adapters"].push_back({{"file", valid_utf8(c.path.string())},
+                                {"modules", c.modules},
+                                {"weights", c.weights},
+                                {"changed", c.changed},
+                                {"unread", c.surplus},
+                                {"text", valid_utf8(adapters::text_of(c))}});
   if (run.ended_after > 0) json["ended_after"] = run.ended_after;
   if (!debug.empty()) json["debug"] = debug;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -10,6 +10,7 @@ bool one_generator_for_all(Compat compat) { return compat == Compat::diffusers |
 
 Request used_request(const Request& requested, const models::ResolvedImage& resolved, std::optional<int64_t> tile) {
   Request used = resolved.request;
+  used.prompt = requested.prompt, used.loras = requested.loras;  // with <lora:…>
   used.negative_prompt = requested.negative_prompt.value_or("");
   for (size_t i = 0; i < resolved.embeddings.size(); ++i) used.embeddings[i].name = resolved.embeddings[i].name;
   if (!requested.edit.image)

@@ -12,8 +12,10 @@
 #include "core/observe.h"
 #include "core/threads.h"
 #include "hub/local_model.h"
+#include "models/adapter_use.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
+#include "weights/changes.h"
 
 namespace hearth {
 namespace {
@@ -44,6 +46,20 @@ void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) 
   const std::vector<int64_t> ids = text.starts_with('[') ? c.integers("eos_token_id") : std::vector<int64_t>{c.integer("eos_token_id")};
   for (const int64_t id : ids)
     if (id >= 0) s.defaults.eos_token_ids.push_back(int32_t(id));
+}
+
+std::shared_ptr<const WeightChanges> changes_of(std::span<const Lora> loras, const models::LanguageFamily& family,
+                                                const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
+  if (loras.empty()) return nullptr;
+  std::vector<adapters::AdapterUse> uses;
+  for (const Lora& lora : loras) uses.push_back(models::use_of(lora));
+  const adapters::AdaptedNetwork network = models::adapted_network(family, checkpoint);
+  adapters::Adapters made = adapters::read_adapters(uses, {&network, 1});
+  for (const adapters::Coverage& c : made.coverage) s.adapter_notes.push_back(adapters::text_of(c));
+  const auto found = made.changes.find(network.component);
+  if (found == made.changes.end()) return nullptr;
+  s.config["adapters"] = found->second->key;  // a saved text is one of these
+  return found->second;
 }
 
 }  // namespace
@@ -80,18 +96,19 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
   impl->gguf_places = [own = &family, tensors = impl->tensors] { return gguf_places_of(tensors->list(), own->gguf); };
   for (const auto& [tensor, info] : impl->tensors->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   impl->quantized = checkpoint.quantized();
+  const std::shared_ptr<const WeightChanges> changes = changes_of(options.loras, family, checkpoint, *impl);
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;
     const auto twin = impl->device->dry_twin(ledger);
-    impl->model = models::load_language_model(family, checkpoint, *twin, request).model;
+    impl->model = models::load_language_model(family, checkpoint, *twin, request, changes).model;
     LanguageModel unread(std::move(impl));
     options.before_loading(unread);
     impl = std::move(unread.impl_);
     impl->model.reset();
   }
   request.progress = options.progress;
-  impl->model = models::load_language_model(family, checkpoint, *impl->device, request).model;
+  impl->model = models::load_language_model(family, checkpoint, *impl->device, request, changes).model;
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
 }
@@ -103,6 +120,7 @@ int64_t LanguageModel::positions() const { return impl_->model->sizes().position
 int64_t LanguageModel::vocabulary() const { return impl_->model->sizes().vocabulary; }
 int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }
 const QuantizedWeights& LanguageModel::quantized() const { return impl_->quantized; }
+std::vector<std::string> LanguageModel::adapter_notes() const { return impl_->adapter_notes; }
 double LanguageModel::load_seconds() const { return impl_->load_seconds; }
 
 int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }

@@ -21,6 +21,7 @@ struct LanguageState : Wording {
   int64_t weight_bytes = 0;
   QuantizedWeights quantized;
   double load_seconds = 0;
+  std::vector<std::string> adapter_notes;  // LanguageModel::adapter_notes
 
   std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text
   std::shared_ptr<TensorSource> tensors;      // of the checkpoint

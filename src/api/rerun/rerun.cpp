@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/image/editing.h"
+#include "api/settings/loras.h"
 #include "api/settings/recipe.h"
 #include "api/settings/rerun_arguments.h"
 #include "core/error.h"
@@ -55,6 +56,8 @@ Rerun rerun_of(const std::filesystem::path& image) {
   if (const std::string* graph = read.find("prompt")) return api::rerun_of_graph(*graph);
   fail<UsageError>("rerun: {} has no generation metadata", image.string());
 }
+
+std::string file_sum(const std::filesystem::path& file) { return api::sum_of_file(file); }
 
 std::string pixels_sum(const std::filesystem::path& image) { return api::sum_of(Image::load(image)); }
 

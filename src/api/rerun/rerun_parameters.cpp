@@ -107,8 +107,10 @@ Rerun rerun_of_parameters(const Parameters& p) {
   const bool ours = version && version->starts_with("hearth");
   add_flag(r, "prompt", p.prompt);
   if (!p.negative_prompt.empty()) add_flag(r, "negative-prompt", p.negative_prompt);
-  if (p.prompt.find("<lora:") != p.prompt.npos || p.prompt.find("<hypernet:") != p.prompt.npos)
-    r.not_reproduced.push_back("<lora:…> and <hypernet:…> in the prompt, which hearth parses as text");
+  if (p.prompt.find("<lora:") != p.prompt.npos)
+    r.not_reproduced.push_back("the folder of the prompt's <lora:…>: it is not recorded; add --lora-dir DIR");
+  if (p.prompt.find("<hypernet:") != p.prompt.npos) r.not_reproduced.push_back("<hypernet:…> in the prompt, which hearth does not support");
+  s.take("Lora hashes");
   s.pass("Steps", "steps");
   add_sampler(s, ours);
   s.pass("CFG scale", "cfg-scale");

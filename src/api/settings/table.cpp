@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/settings/a1111.h"
+#include "api/settings/loras.h"
 #include "api/settings/members.h"
 #include "api/settings/names.h"
 #include "api/settings/rerun_arguments.h"
@@ -107,6 +108,8 @@ std::vector<Row> prompt_rows() {
            .a1111 = "Emphasis",
            .a1111_value = a1111_emphasis}),
       embeddings(),
+      loras(),
+      lora_folder(),
   };
 }
 

@@ -156,7 +156,7 @@ void set_image_settings(const ImageBody& body, std::span<const std::string_view>
       given = name;
     }
     if (given.empty()) continue;
-    if (row.image || row.form == Form::files || row.form == Form::names)
+    if (row.image || row.form == Form::files || row.form == Form::names || row.setting.type == "DIR")
       fields.refuse(given, "is a file, and requests cannot name files of the server", "unsupported");
     try {
       for (const std::string& text : typed(row, fields.need(given), fields, given)) row.set(request, text);
