@@ -133,7 +133,7 @@ TEST_F(Deltas, of_random_files_are_applied_or_refused) {
                                       "ia3_l",
                                       "lora_magnitude_vector"};
   int applied = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 300; ++round) {
     const Shape weight = round % 3 ? Shape{2, 2} : Shape{2, 2, 1, 2};
     const size_t kind = size_t(below(4));
     const std::vector<std::vector<size_t>> sets{{0, 1}, {3, 4, 5, 6}, {9, 12}, {17}};
@@ -157,7 +157,7 @@ TEST_F(Deltas, of_random_files_are_applied_or_refused) {
       ++applied;
     } catch (const Error&) {}
   }
-  EXPECT_GT(applied, 100);
+  EXPECT_GT(applied, 10);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST_F(LoraRun, layouts_give_the_same_bits) {
   for (const auto& [layout, rename] : layouts) EXPECT_EQ(latents({renamed(layout + ".safetensors", rename)}), first) << layout;
 }
 
-TEST_F(LoraRun, is_the_same_under_a_memory_limit_and_with_streamed_blocks) {
+TEST_F(LoraRun, is_the_same_when_networks_are_loaded_only_while_they_work) {
   const std::vector<float> first = latents({lora("kohya")});
   Request r = request;
   r.loras = {lora("kohya")};
