@@ -68,6 +68,11 @@ struct ServeFlags {
     flags.group("Adapters");
     flags.list("--control", "NAME=PATH", "A control network that requests to image models may name (ControlNet, T2I-Adapter)", controls,
                "none");
+    flags.add("--lora-dir", "DIR", "Files that prompts of image models may name in A1111's syntax: <lora:NAME:0.8>", "none",
+              [this](const std::string& t) {
+                if (!std::filesystem::is_directory(t)) fail<UsageError>("'{}' is not a folder", t);
+                options.models.lora_folder = t;
+              });
     flags.group("Network");
     flags.text("--host", "ADDRESS", "Where to listen: an address, or unix:PATH", http.host).in_basic_help();
     flags.integer("--port", "Port; 0: any free one", http.port, {.low = 0, .high = 65535}).in_basic_help();

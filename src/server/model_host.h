@@ -35,6 +35,7 @@ class ModelHost {
     LanguageService::Options language;                                  // for each language model
     OpenOptions image;                                                  // for each image model
     std::map<std::string, std::filesystem::path> controls;              // ImageService::Limits::controls
+    std::filesystem::path lora_folder = {};                             // ImageService::Limits::lora_folder
   };
   // Looks at every checkpoint without loading it. UsageError for two with one id, and for one that is larger than the limit, with both
   // numbers; IoError, WeightError, UnsupportedError.
@@ -42,6 +43,7 @@ class ModelHost {
   ~ModelHost();
 
   std::vector<OfferedModel> list() const;
+  const std::filesystem::path& lora_folder() const;
   OfferedModel find(const std::string& id) const;  // ApiError 404 "model_not_found"; an empty id: the first model
   // Loads it if necessary; an empty id: the first of the kind. ApiError 404; 400 for a model of the other kind; 503 if all resident models
   // are answering and there is no room. The model stays as long as the pointer, but not longer than this.

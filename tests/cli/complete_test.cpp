@@ -454,6 +454,7 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
     return wall > 0 && std::abs(rows - wall) < 0.03 * wall &&
            go_on({"--debug", "timing"}).out.find("between operations") != std::string::npos;
   };
+  effects["--lora"] = [&] { return go_on({"--lora", "nowhere"}).err == "hearth: nowhere: no such file\n"; };
   effects["--json"] = [&] { return go_on({"--json"}).out[0] == '{' && go_on({}).out[0] != '{'; };
   effects["--help"] = [&] { return run({"complete", "--help"}).code == 0; };
   effects["--help-all"] = [&] { return run({"complete", "--help-all"}).out.size() > run({"complete", "--help"}).out.size(); };

@@ -428,7 +428,6 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--text-encoder-3"] = [&] {
     return of(sd3, {"--text-encoder-3", sd3}) == of_sd3 && generate({"--text-encoder-3", sd3}).code == 2;
   };
-  // The demo model has none of them; e2e shows their effect.
   for (const auto& [flag, value] : {std::pair("--control-image", "a.png"),
                                     {"--reference", "a.png"},
                                     {"--redux", demo.c_str()},
@@ -436,8 +435,9 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
                                     {"--image-encoder-device", "cpu"},
                                     {"--image-encoder-precision", "f16"}})
     effects[flag] = [&, flag = flag, value = value] { return generate({flag, value}).code == 2; };
-  for (const char* flag : {"--control", "--control-preprocess", "--save-control", "--redux-scale", "--redux-pooled-scale"})
-    effects[flag] = [&, flag] { return generate({flag, "2"}).code == 2; };
+  for (const char* flag :
+       {"--control", "--control-preprocess", "--save-control", "--ip-adapter", "--lora-dir", "--redux-scale", "--redux-pooled-scale"})
+    effects[flag] = [&, flag] { return generate({flag, "2"}).code == 2; };  // the demo model has none of them; e2e shows their effect
   effects["--refiner"] = [&] { return of(xl, {"--refiner", refiner}) != of_xl; };
   effects["--refiner-start"] = [&] { return of(xl, {"--refiner", refiner, "--refiner-start", "0.4"}) != of(xl, {"--refiner", refiner}); };
   effects["--vae"] = [&] {
@@ -447,7 +447,7 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
   effects["--text-encoder"] = [&] {
     return generated({"--text-encoder", demo}) == plain && generate({"--text-encoder", other_model}).code == 1;
   };
-  effects["--text-encoder-2"] = [&] { return generate({"--text-encoder-2", demo}).code == 1; };  // the demo model has one
+  for (const char* flag : {"--text-encoder-2", "--lora"}) effects[flag] = [&, flag] { return generate({flag, demo}).code == 1; };
   effects["--config"] = [&] {
     run({"convert", "--model", demo, "--output", "one.safetensors", "--layout", "single"});
     return generated({"--model", "one.safetensors", "--config", demo}) == plain && generate({"--model", "one.safetensors"}).code == 1 &&

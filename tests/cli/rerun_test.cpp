@@ -113,7 +113,7 @@ TEST_F(RerunTest, a1111_parameters_become_a_command_and_warnings) {
             "--cfg-scale 6.5 --seed 42 --width 512 --height 768 --clip-skip 2 --variation-seed 3 --variation-strength 0.1 --hires 2 "
             "--hires-steps 9 "
             "--hires-upscaler latent-bicubic-antialiased --hires-strength 0.55 --compat a1111\n");
-  EXPECT_NE(r.err.find("not reproduced: <lora:…>"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("not reproduced: the folder of the prompt's <lora:…>"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("not reproduced: Face restoration: CodeFormer"), std::string::npos) << r.err;
   const Ended without = run({"rerun", "a.png"});
   EXPECT_EQ(without.code, 2);

@@ -107,8 +107,7 @@ Row loras() {
                           ":down_blocks.1.*=X a factor for a part of the model. Repeat it for several",
                   .default_text = "none; SCALE 1",
                   .group = group::adapters,
-                  .repeatable = true,
-                  .basic = true},
+                  .repeatable = true},
       .form = Form::files,
       .set = [](Request& r, const std::string& text) { r.loras.push_back(parse_lora(text)); },
       .value =

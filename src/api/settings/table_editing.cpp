@@ -58,7 +58,7 @@ Row controls() {
   return {
       .setting = {.name = "controls",
                   .flags = "--control",
-                  .type = "KEY=VALUE,…",
+                  .type = "KEY=VALUE[,KEY=VALUE]",
                   .help = "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
                           "(shares of the steps), mode=NAME (of a union), guess=on, preprocess=HOW; repeat it for several",
                   .default_text = "none",
@@ -91,7 +91,7 @@ Row image_prompts() {
   return {
       .setting = {.name = "image_prompts",
                   .flags = "--ip-adapter",
-                  .type = "KEY=VALUE,…",
+                  .type = "KEY=VALUE[,KEY=VALUE]",
                   .help = "Let an image act as a prompt, by an IP-Adapter: path=PATH,image=FILE and, if needed, scale=X, mask=FILE (white "
                           "where it acts); repeat it for several. It needs --image-encoder",
                   .default_text = "none",

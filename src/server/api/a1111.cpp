@@ -5,7 +5,9 @@
 #include <ctime>
 #include <mutex>
 
+#include "api/image/prompt_loras.h"
 #include "core/memory.h"
+#include "core/text/utf8.h"
 #include "media/formats/image_file.h"
 #include "media/metadata/parameters.h"
 #include "server/api/base64.h"
@@ -227,6 +229,14 @@ void png_info(http::Request& http, const http::Responder& to) {
   answer_json(to, {{"info", info}, {"items", items}, {"parameters", parameters}});
 }
 
+void list_loras(State& state, http::Request&, const http::Responder& to) {
+  Json all = Json::array();
+  if (!state.models().lora_folder().empty())
+    for (const auto& [name, file] : api::loras_in(state.models().lora_folder()))
+      all.push_back({{"name", valid_utf8(name)}, {"alias", valid_utf8(name)}, {"path", ""}, {"metadata", Json::object()}});
+  answer_json(to, all);
+}
+
 void memory(const http::Responder& to) {
   const int64_t used = process_resident_bytes(), free = system_available_bytes();
   answer_json(to, {{"ram", {{"free", free}, {"used", used}, {"total", used + free}}}, {"cuda", {{"error", "unavailable"}}}});
@@ -297,8 +307,9 @@ void add_a1111(http::Routes& routes, ServerState& server) {
   list("embeddings", {{"loaded", Json::object()}, {"skipped", Json::object()}});
   list("cmd-flags", {{"api", true}, {"nowebui", true}});
   list("scripts", {{"txt2img", Json::array()}, {"img2img", Json::array()}});
-  for (const char* path : {"sd-vae", "sd-modules", "loras", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles",
-                           "script-info", "extensions"})
+  add("GET", "loras", bind(list_loras));
+  for (const char* path :
+       {"sd-vae", "sd-modules", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info", "extensions"})
     list(path, Json::array());
   for (const auto& [path, what] : absent)
     add("POST", path, [path = std::string(path), what = std::string(what)](http::Request&, const http::Responder&) {

@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "api/assets.h"
+#include "core/files/file.h"
 #include "server/image/demo_images_test.h"
 #include "server/live_server_test.h"
+#include "support/files.h"
 
 namespace hearth::server::test {
 namespace {
@@ -371,6 +373,25 @@ struct Refusal {
   int status;
   std::string message;
 };
+
+// Prompts name files of the folder that the server offers, and no other.
+TEST(A1111, PromptsNameFilesOfTheLoraFolder) {
+  const hearth::test::TemporaryFolder folder;
+  write_file(folder / "oil paint.safetensors", "no adapter");
+  ServeOptions options;
+  options.models.lora_folder = folder.path();
+  const LiveServer server(options);
+  EXPECT_EQ(server.get("/sdapi/v1/loras").json(),
+            Json::parse(R"([{"name": "oil paint", "alias": "oil paint", "path": "", "metadata": {}}])"));
+  const auto said = [&](const std::string& prompt) {
+    const Response response = server.post("/sdapi/v1/txt2img", with(body(), {{"prompt", prompt}}));
+    EXPECT_EQ(response.status, 400) << response.body;
+    return response.json().value("detail", "");
+  };
+  EXPECT_NE(said("a <lora:oil pain:1> house").find("oil paint"), std::string::npos);
+  EXPECT_NE(said("a <lora:oil paint:1> house").find("oil paint.safetensors"), std::string::npos);
+  EXPECT_EQ(post("txt2img", with(body(), {{"prompt", "a house"}})).status, 200);
+}
 
 TEST(A1111, RefusesWhatHearthLacks) {
   const Json unit{{"model", "canny"}, {"enabled", true}};

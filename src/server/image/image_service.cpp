@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "models/request.h"
 
 namespace hearth::server {
 
@@ -165,6 +166,7 @@ ImageService::Ticket ImageService::submit(ImageTask task, std::shared_ptr<ImageS
     const std::lock_guard lock(impl_->mutex);
     impl_->require_room();
   }
+  if (models::syntax_of(r) == PromptSyntax::a1111) r.lora_folder = impl_->limits.lora_folder;
   job->prepared = impl_->model.prepare(r);
   job->task = std::move(task);
   {

@@ -54,6 +54,7 @@ class ImageService {
     int64_t steps = 1000;                                        // of a pass
     int64_t input_pixels = int64_t(1) << 26;                     // of an input image
     std::map<std::string, std::filesystem::path> controls = {};  // control networks that clients may use, by name
+    std::filesystem::path lora_folder = {};                      // files that prompts of A1111's syntax may name; empty: none
   };
 
   // Loads the model; empty path: the demo model. Errors of Model::open.
