@@ -104,6 +104,20 @@ void check(const ImageTask& task, const ImageService::Limits& limits) {
   if (steps > limits.steps) refuse(fmt::format("the request has {} steps, expected at most {}", steps, limits.steps));
 }
 
+// Called for an error of Model::prepare. The client has chosen an adapter that does not fit the model: ApiError 400, which does not tell
+// where the server keeps its files. Throws the error again if it is about something else.
+[[noreturn]] void refuse_adapters(std::string what, const ImageService::Limits& limits) {
+  const auto replace = [&](const std::string& path, const std::string& by) {
+    const size_t at = path.empty() ? what.npos : what.find(path);
+    if (at != what.npos) what.replace(at, path.size(), by);
+    return at != what.npos;
+  };
+  bool chosen = replace(limits.lora_folder.empty() ? "" : (limits.lora_folder / "").string(), "");
+  for (const auto& [name, path] : limits.controls) chosen = replace(path.string(), name) || chosen;
+  if (!chosen) throw;
+  throw ApiError(400, what, "prompt", "unsupported");
+}
+
 }  // namespace
 
 ImageService::ImageService(std::string id, const std::filesystem::path& path, const OpenOptions& open)
@@ -167,7 +181,11 @@ ImageService::Ticket ImageService::submit(ImageTask task, std::shared_ptr<ImageS
     impl_->require_room();
   }
   if (models::syntax_of(r) == PromptSyntax::a1111) r.lora_folder = impl_->limits.lora_folder;
-  job->prepared = impl_->model.prepare(r);
+  try {
+    job->prepared = impl_->model.prepare(r);
+  } catch (const WeightError& e) { refuse_adapters(e.what(), impl_->limits); } catch (const IoError& e) {
+    refuse_adapters(e.what(), impl_->limits);
+  }
   job->task = std::move(task);
   {
     const std::lock_guard lock(impl_->mutex);
