@@ -10,7 +10,7 @@
 namespace hearth {
 
 struct ImagePrompt {
-  std::filesystem::path path;  // a file with the adapter. The model needs an image encoder beside it (ComponentRole::image_encoder)
+  std::filesystem::path path;  // the adapter's file. The model must have been opened with an image encoder
   Image image;                 // of any size
   std::string image_name;      // for metadata
   double scale = 1;            // how strongly the image acts; 0: the run is that without it, bit for bit

@@ -1,4 +1,4 @@
-// Ranks and alphas that an adapter states beside its tensors: PEFT's adapter_config.json, and the same in the header of files that
+// Ranks and alphas that an adapter gives outside of its tensors: in PEFT's adapter_config.json, and the same in the header of files that
 // diffusers writes, there behind the component's name: {"unet.r": 4, "unet.lora_alpha": 8}.
 #pragma once
 

@@ -13,7 +13,8 @@ GivenComponent open_control_network(const std::filesystem::path& path);
 // The IP-Adapter in a file. Errors as above.
 GivenComponent open_ip_adapter(const std::filesystem::path& path);
 
-// The name of the published model, of any family, whose component has a config.json that `fits`; empty if there is none.
+// Searches the built-in configurations of all families for one whose component has a config.json that `fits`, and returns its published
+// name; empty if there is none.
 std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits);
 
 }  // namespace hearth::models

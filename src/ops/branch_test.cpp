@@ -161,7 +161,7 @@ BACKEND_TEST(Branch, of_convolutions) {
   }
 }
 
-// What is computed for a row depends neither on the other rows nor on how many branches there are beside it.
+// A row has the same bits whatever rows are computed with it, and however many branches.
 BACKEND_TEST(Branch, is_the_same_alone_and_in_a_batch) {
   Random random(96);
   const auto [w, whole] = branched(device, random, {40, 64}, WeightKind::glu, 16);

@@ -32,4 +32,23 @@ enum class NetworkPart { whole, encoder };
 // the network have one supported value, and UnsupportedError names one that has another.
 void read_generic_transformers_keys(const Config& config, NetworkPart part = NetworkPart::whole);
 
+// The keys that transformers' vision towers have in common. `tower` has the reference's defaults; `activation` is that of hidden_act.
+template <class Tower> void read_vision_tower(const Config& c, Tower& tower, const std::string& activation) {
+  refuse_null(c, {"hidden_act", "hidden_size", "image_size", "intermediate_size", "layer_norm_eps", "num_attention_heads", "num_channels",
+                  "num_hidden_layers", "patch_size"});
+  tower.channels = positive_integer(c, "num_channels", tower.channels);
+  tower.image_size = positive_integer(c, "image_size", tower.image_size);
+  tower.patch = positive_integer(c, "patch_size", tower.patch);
+  tower.width = positive_integer(c, "hidden_size", tower.width);
+  tower.layers = positive_integer(c, "num_hidden_layers", tower.layers);
+  tower.heads = positive_integer(c, "num_attention_heads", tower.heads);
+  tower.mlp_width = positive_integer(c, "intermediate_size", tower.mlp_width);
+  if (tower.width % tower.heads)
+    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), tower.heads, tower.width);
+  if (tower.patch > tower.image_size)
+    fail<WeightError>("{}: 'patch_size' = {}, expected at most 'image_size' = {}", c.where(), tower.patch, tower.image_size);
+  tower.activation = transformers_activation(c, "hidden_act", activation);
+  tower.eps = float(c.number("layer_norm_eps", tower.eps));
+}
+
 }  // namespace hearth::parts

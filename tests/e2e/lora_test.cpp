@@ -258,7 +258,7 @@ TEST_F(LoraRun, merged_weights_are_applied_ones) {
   }
 }
 
-// Block types stay as they are stored, and the pairs of low rank are beside them.
+// Quantized weights stay as they are stored; the low-rank pairs are added to their products.
 TEST_F(LoraRun, acts_beside_quantized_weights) {
   quantize({.model = checkpoint, .output = folder / "unet.gguf", .type = "q8_0", .component = "unet", .threads = 2});
   OpenOptions options{.precision = Precision::f32};

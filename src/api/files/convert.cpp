@@ -344,7 +344,7 @@ class Conversion {
   std::unique_ptr<Backend> device_;
   ConvertReport report_;
   std::map<std::string, std::shared_ptr<const WeightChanges>> changes_;  // by component, of request_.loras
-  int64_t written_ = 0, total_ = 0;                                      // bytes of tensor files, as far as known
+  int64_t written_ = 0, total_ = 0;                                      // bytes of tensor files: written, and of all
 };
 
 }  // namespace

@@ -37,30 +37,21 @@ void rerun_embeddings(const Row& row, const Json& stored, const Json&, Rerun& r)
 
 void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
   const std::string flag = flag_of(row.setting);
-  for (const Json& control : stored) {
-    const std::string text = control.at("file"), image = control.value("image", "");
-    if (image.empty()) {
-      r.not_reproduced.push_back(fmt::format("the control image of '{0}': its file is not recorded; add --{1} {0},image=FILE", text, flag));
-      continue;
-    }
-    add_flag(r, flag, text);
-    r.images.push_back({.flag = "--" + flag, .file = image, .sha256 = control.value("image_sha256", "")});
-  }
-}
-
-void rerun_image_prompts(const Row& row, const Json& stored, const Json&, Rerun& r) {
-  const std::string flag = flag_of(row.setting);
-  for (const Json& prompt : stored) {
-    const std::string text = prompt.at("file");
-    if (prompt.value("image", "").empty()) {
+  for (const Json& one : stored) {
+    const std::string text = one.at("file");
+    if (one.value("image", "").empty()) {
       r.not_reproduced.push_back(fmt::format("the image of '{0}': its file is not recorded; add --{1} {0},image=FILE", text, flag));
       continue;
     }
     add_flag(r, flag, text);
     for (const char* image : {"image", "mask"})
-      if (const std::string file = prompt.value(image, ""); !file.empty())
-        r.images.push_back({.flag = "--" + flag, .file = file, .sha256 = prompt.value(fmt::format("{}_sha256", image), "")});
+      if (const std::string file = one.value(image, ""); !file.empty())
+        r.images.push_back({.flag = "--" + flag, .file = file, .sha256 = one.value(fmt::format("{}_sha256", image), "")});
   }
+}
+
+void rerun_image_prompts(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
+  rerun_controls(row, stored, recipe, r);
   if (!stored.empty()) r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
 }
 

@@ -54,6 +54,18 @@ Row references() {
           .of_caller = true};
 }
 
+// Controls or image prompts as typed.
+template <class Given> Json texts_of(const std::vector<Given>& all) {
+  Json texts = Json::array();
+  for (const Given& given : all) texts.push_back(valid_utf8(to_text(given)));
+  return texts.empty() ? no_value() : texts;
+}
+
+// One of them in metadata.
+template <class Given> Json stored(const Given& given) {
+  return {{"file", valid_utf8(to_text(given))}, {"image", valid_utf8(given.image_name)}, {"image_sha256", sum_of(given.image)}};
+}
+
 Row controls() {
   return {
       .setting = {.name = "controls",
@@ -66,21 +78,13 @@ Row controls() {
                   .repeatable = true},
       .form = Form::files,
       .set = [](Request& r, const std::string& text) { r.controls.push_back(parse_control(text)); },
-      .value =
-          [](const Request& r) {
-            Json texts = Json::array();
-            for (const Control& control : r.controls) texts.push_back(valid_utf8(to_text(control)));
-            return texts.empty() ? no_value() : texts;
-          },
+      .value = [](const Request& r) { return texts_of(r.controls); },
       .reporting = {.keep = Keep::given,
                     .order = 5,
                     .metadata_value =
                         [](const Request& r) {
                           Json list = Json::array();
-                          for (const Control& control : r.controls)
-                            list.push_back({{"file", valid_utf8(to_text(control))},
-                                            {"image", valid_utf8(control.image_name)},
-                                            {"image_sha256", sum_of(control.image)}});
+                          for (const Control& control : r.controls) list.push_back(stored(control));
                           return list;
                         },
                     .rerun = rerun_controls},
@@ -99,23 +103,16 @@ Row image_prompts() {
                   .repeatable = true},
       .form = Form::files,
       .set = [](Request& r, const std::string& text) { r.image_prompts.push_back(parse_image_prompt(text)); },
-      .value =
-          [](const Request& r) {
-            Json texts = Json::array();
-            for (const ImagePrompt& prompt : r.image_prompts) texts.push_back(valid_utf8(to_text(prompt)));
-            return texts.empty() ? no_value() : texts;
-          },
+      .value = [](const Request& r) { return texts_of(r.image_prompts); },
       .reporting = {.keep = Keep::given,
                     .order = 5,
                     .metadata_value =
                         [](const Request& r) {
                           Json list = Json::array();
                           for (const ImagePrompt& prompt : r.image_prompts) {
-                            Json one{{"file", valid_utf8(to_text(prompt))},
-                                     {"image", valid_utf8(prompt.image_name)},
-                                     {"image_sha256", sum_of(prompt.image)}};
-                            if (prompt.mask) one["mask"] = valid_utf8(prompt.mask_name), one["mask_sha256"] = sum_of(*prompt.mask);
-                            list.push_back(std::move(one));
+                            list.push_back(stored(prompt));
+                            if (prompt.mask)
+                              list.back()["mask"] = valid_utf8(prompt.mask_name), list.back()["mask_sha256"] = sum_of(*prompt.mask);
                           }
                           return list;
                         },

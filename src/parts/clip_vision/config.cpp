@@ -24,22 +24,9 @@ bool has_projection(const Config& c) {
 
 ClipVisionConfig read_tower(const Config& c) {
   c.only("model_type", {"clip_vision_model"});
-  refuse_null(c, {"hidden_act", "hidden_size", "image_size", "intermediate_size", "layer_norm_eps", "num_attention_heads", "num_channels",
-                  "num_hidden_layers", "patch_size", "projection_dim"});
+  refuse_null(c, {"projection_dim"});
   ClipVisionConfig v;
-  v.channels = positive_integer(c, "num_channels", 3);
-  v.image_size = positive_integer(c, "image_size", 224);
-  v.patch = positive_integer(c, "patch_size", 32);
-  v.width = positive_integer(c, "hidden_size", 768);
-  v.layers = positive_integer(c, "num_hidden_layers", 12);
-  v.heads = positive_integer(c, "num_attention_heads", 12);
-  v.mlp_width = positive_integer(c, "intermediate_size", 3072);
-  if (v.width % v.heads)
-    fail<WeightError>("{}: 'num_attention_heads' = {} does not divide 'hidden_size' = {}", c.where(), v.heads, v.width);
-  if (v.patch > v.image_size)
-    fail<WeightError>("{}: 'patch_size' = {}, expected at most 'image_size' = {}", c.where(), v.patch, v.image_size);
-  v.activation = transformers_activation(c, "hidden_act", "quick_gelu");
-  v.eps = float(c.number("layer_norm_eps", 1e-5));
+  read_vision_tower(c, v, "quick_gelu");
   v.projection = positive_integer(c, "projection_dim", 512);
   return v;
 }
