@@ -164,6 +164,10 @@ class LanguageModel {
   // run.
   static LanguageModel open(const std::filesystem::path& path, const LanguageOptions& options = {});
 
+  // The same model with adapters. It shares the weights that they leave alone, and may outlive this one. Errors as open(); UsageError if
+  // this one has adapters.
+  LanguageModel adapted(const std::vector<Lora>& loras) const;
+
   // Opens the toy model that is part of hearth (assets/demo-language-model/README.md).
   static LanguageModel open_demo(const LanguageOptions& options = {});
 

@@ -10,6 +10,7 @@
 #include "cli/open_flags.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "hearth/settings.h"
 #include "server/server.h"
 
 namespace hearth::cli {
@@ -30,7 +31,7 @@ std::pair<std::string, std::filesystem::path> named_model(const std::string& tex
 }
 
 struct ServeFlags {
-  std::vector<std::string> models, controls, api_keys, cors;
+  std::vector<std::string> models, controls, loras, api_keys, cors;
   std::string key_file, certificate, key;
   server::ServeOptions options;
   LanguageFlags open;
@@ -68,6 +69,9 @@ struct ServeFlags {
     flags.group("Adapters");
     flags.list("--control", "NAME=PATH", "A control network that requests to image models may name (ControlNet, T2I-Adapter)", controls,
                "none");
+    flags.list("--lora", "NAME=FILE[:SCALE]",
+               "An adapter of a language model, of PEFT or GGUF; requests name it as their model, which it shares its weights with", loras,
+               "none");
     flags.add("--lora-dir", "DIR", "Files that prompts of image models may name in A1111's syntax: <lora:NAME:0.8>", "none",
               [this](const std::string& t) {
                 if (!std::filesystem::is_directory(t)) fail<UsageError>("'{}' is not a folder", t);
@@ -99,6 +103,11 @@ struct ServeFlags {
       const auto [name, path] = named_model(text);
       if (name.empty()) fail<UsageError>("--control: '{}' has no name, expected NAME=PATH", text);
       if (!options.models.controls.emplace(name, path).second) fail<UsageError>("--control: '{}' is given twice, expected once", name);
+    }
+    for (const std::string& text : loras) {
+      const auto [name, file] = named_model(text);
+      if (name.empty()) fail<UsageError>("--lora: '{}' has no name, expected NAME=FILE", text);
+      options.models.loras.emplace_back(name, parse_lora(file.string()));
     }
     options.models.language.open = open.options();
     options.models.language.open.cancel = nullptr;

@@ -73,10 +73,12 @@ ComponentReport report_of(const LanguageCheckpoint& checkpoint, const WeightType
 }  // namespace
 
 LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
-                                        const LoadRequest& request, const std::shared_ptr<const WeightChanges>& changes) {
+                                        const LoadRequest& request, const AdaptedLoading& adapted) {
   LoadOptions options = load_options(family, checkpoint, request);
-  options.changes = changes;
-  Weights weights(changes ? changed(checkpoint.tensors(), changes) : checkpoint.tensors(), device, options);
+  options.changes = adapted.changes;
+  options.shared = adapted.shared;
+  options.keep = adapted.keep;
+  Weights weights(adapted.changes ? changed(checkpoint.tensors(), adapted.changes) : checkpoint.tensors(), device, options);
   LoadedLanguageModel loaded{.model = family.build(checkpoint.config(), weights), .report = {}};
   weights.finish();
   loaded.report = report_of(checkpoint, options.types, weights.report());

@@ -15,10 +15,17 @@ struct LoadedLanguageModel {
   ComponentReport report;
 };
 
+// A network of a checkpoint beside another one of the same checkpoint.
+struct AdaptedLoading {
+  std::shared_ptr<const WeightChanges> changes;  // null: none
+  std::shared_ptr<const LoadedWeights> shared;   // what the other one loaded; null: there is no other one
+  std::shared_ptr<LoadedWeights> keep;           // receives what is loaded, for further ones; null: there are none
+};
+
 // All or nothing: WeightError names missing, misshapen and unused tensors, and the sizes that config.json omits and whose
 // defaults do not match the tensors.
 LoadedLanguageModel load_language_model(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, Backend& device,
-                                        const LoadRequest& request = {}, const std::shared_ptr<const WeightChanges>& changes = {});
+                                        const LoadRequest& request = {}, const AdaptedLoading& adapted = {});
 
 // The network as adapters see it.
 adapters::AdaptedNetwork adapted_network(const LanguageFamily& family, const LanguageCheckpoint& checkpoint);

@@ -11,10 +11,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "hub/local_model.h"
+#include "models/adapter_use.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
 #include "server/api_error.h"
 #include "server/image/image_service.h"
+#include "weights/checkpoint_files.h"
 #include "weights/gguf/gguf_folder.h"
 
 namespace hearth::server {
@@ -26,14 +28,6 @@ std::string name_of(const fs::path& path) {
   fs::path clean = path.lexically_normal();
   if (!clean.has_filename()) clean = clean.parent_path();
   return fs::is_directory(clean) ? clean.filename().string() : clean.stem().string();
-}
-
-int64_t weight_files_bytes(const fs::path& path) {
-  if (!fs::is_directory(path)) return int64_t(fs::file_size(path));
-  int64_t sum = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(path))
-    if (entry.path().extension() == ".safetensors" || entry.path().extension() == ".bin") sum += int64_t(entry.file_size());
-  return sum;
 }
 
 int64_t written_at(const fs::path& path) {
@@ -56,8 +50,10 @@ struct Services {
 struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
   struct Model {
     OfferedModel offered;
+    std::optional<Lora> adapter;
     Services services;
-    int64_t leases = 0;  // pointers that were given out
+    int64_t leases = 0;    // pointers that were given out
+    int64_t adapters = 0;  // of these, those of loaded adapters
     int64_t used = 0;
     bool loading = false;
 
@@ -65,7 +61,7 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
     bool answers() const {
       return (services.language && !services.language->engine().idle()) || (services.image && !services.image->idle());
     }
-    bool idle() const { return leases == 0 && !answers(); }
+    bool idle() const { return leases == adapters && !answers(); }
     int64_t bytes() const { return services.language ? services.language->bytes() : services.image ? services.image->bytes() : 0; }
   };
 
@@ -87,13 +83,28 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
     throw ApiError(404, fmt::format("the model '{}' does not exist", id), "model", "model_not_found");
   }
 
+  bool idle_with_adapters(const Model& model) const {
+    return model.idle() && std::ranges::all_of(models, [&](const Model& m) {
+             return m.offered.parent != model.offered.id || (!m.loading && (!m.loaded() || m.idle()));
+           });
+  }
+  bool answers_with_adapters(const Model& model) const {
+    return model.answers() ||
+           std::ranges::any_of(models, [&](const Model& m) { return m.offered.parent == model.offered.id && m.answers(); });
+  }
+  // The model's services, for the caller to destroy without the mutex.
+  Services taken(Model& model) {
+    if (model.loaded() && model.adapter) --find(model.offered.parent).adapters;
+    return std::move(model.services);
+  }
+
   // Keys and values of a language model: what was asked for, else a part of the limit; 0: the engine decides.
   int64_t cache_bytes() const {
     return options.language.engine.cache_bytes ? options.language.engine.cache_bytes : options.memory_limit / 8;
   }
   // Memory of a model, before it is loaded.
-  int64_t needed(const Model& model) const {
-    return model.offered.weight_bytes + (model.offered.kind == OfferedModel::Kind::language ? cache_bytes() : 0);
+  int64_t needed(const OfferedModel& model) const {
+    return model.weight_bytes + (model.kind == OfferedModel::Kind::language ? cache_bytes() : 0);
   }
 
   // Takes out of the table what must go so that everything fits, models that load included: those that were not used for longest. The
@@ -105,11 +116,11 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
       std::vector<Model*> idle, out;
       bool soon_idle = false;
       for (Model& m : models) {
-        sum += m.loading ? needed(m) : m.bytes();
-        if (m.loaded() && m.idle()) idle.push_back(&m);
-        else if (m.loaded() && !m.answers()) soon_idle = true;
+        sum += m.loading ? needed(m.offered) : m.bytes();
+        if (m.loaded() && idle_with_adapters(m)) idle.push_back(&m);
+        else if (m.loaded() && !answers_with_adapters(m)) soon_idle = true;
       }
-      std::ranges::sort(idle, {}, &Model::used);
+      std::ranges::sort(idle, {}, &Model::used);  // adapters come before the model that they need
       for (Model* const m : idle) {
         if (options.memory_limit == 0 || sum <= options.memory_limit) break;
         sum -= m->bytes();
@@ -117,7 +128,7 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
       }
       if (options.memory_limit == 0 || sum <= options.memory_limit) {
         std::vector<Services> dropped;
-        for (Model* const m : out) dropped.push_back(std::move(m->services));
+        for (Model* const m : out) dropped.push_back(taken(*m));
         return dropped;
       }
       if (soon_idle && changed.wait_until(lock, until) != std::cv_status::timeout) continue;
@@ -137,19 +148,30 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
                                  language ? "images" : "text", language ? "text" : "images"),
                      "model");
     changed.wait(lock, [&] { return !model.loading; });
-    model.used = ++clock;
+    const auto touch = [&] {
+      model.used = ++clock;
+      if (model.adapter) find(model.offered.parent).used = ++clock;
+    };
+    touch();
     if (model.loaded()) return model;
     model.loading = true;
     Services made;
     std::exception_ptr failed;
     try {
+      std::shared_ptr<LanguageService> base;
+      if (model.adapter) {
+        Model& parent = loaded(lock, model.offered.parent, kind);
+        base = lease(parent, parent.services.language);
+        touch();
+      }
       std::vector<Services> dropped = make_room(lock);
       lock.unlock();
       dropped.clear();
       LanguageService::Options how = options.language;
       how.path = model.offered.path;
       how.engine.cache_bytes = cache_bytes();
-      if (language) made.language = std::make_unique<LanguageService>(model.offered.id, how);
+      if (base) made.language = std::make_unique<LanguageService>(model.offered.id, std::move(base), *model.adapter, how);
+      else if (language) made.language = std::make_unique<LanguageService>(model.offered.id, how);
       else
         made.image = std::make_unique<ImageService>(model.offered.id, model.offered.path, options.image,
                                                     ImageService::Limits{.controls = options.controls, .lora_folder = options.lora_folder});
@@ -157,6 +179,7 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
     if (!lock.owns_lock()) lock.lock();
     model.loading = false;
     model.services = std::move(made);
+    if (model.adapter && model.loaded()) ++find(model.offered.parent).adapters;
     changed.notify_all();
     if (failed) std::rethrow_exception(failed);
     return model;
@@ -169,42 +192,89 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
   int64_t clock = 0;
 };
 
+namespace {
+
+// What a checkpoint offers under an id. Refuses what cannot run.
+OfferedModel offered_model(const std::string& id, const fs::path& given, const ModelHost::Options& options) {
+  OfferedModel m;
+  const bool demo = given.empty();
+  const fs::path path =
+      demo ? (id == "demo-model" ? api::demo_model_folder() : api::demo_language_model_folder()) : gguf_file_of(hub::local_model(given));
+  std::error_code error;
+  if (!fs::exists(path, error)) fail<IoError>("{}: no such file or folder", path.string());
+  m.id = id.empty() ? name_of(given) : id;
+  m.path = path;
+  m.created = written_at(path);
+  const bool image = fs::is_directory(path) ? fs::exists(path / "model_index.json") : api::is_image_model(path);
+  m.kind = image ? OfferedModel::Kind::image : OfferedModel::Kind::language;
+  if (m.kind == OfferedModel::Kind::language) {
+    const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.language.open.variant);
+    models::find_family(checkpoint);
+    for (const auto& [tensor, info] : checkpoint.tensors()->list()) m.weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
+  } else {
+    m.weight_bytes = weight_files_bytes(path);
+    m.defaults = api::image_defaults(path, options.image);
+  }
+  return m;
+}
+
+void require_fit(const Lora& adapter, const OfferedModel& base, const std::string& variant) {
+  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(base.path, variant);
+  const adapters::AdapterUse use = models::use_of(adapter);
+  const adapters::AdaptedNetwork network = models::adapted_network(models::find_family(checkpoint).family, checkpoint);
+  adapters::read_adapters({&use, 1}, {&network, 1});
+}
+
+// An adapter for the first of the language models that it fits. If it fits none, the error is that of the first.
+OfferedModel offered_adapter(const std::string& id, const Lora& adapter, std::span<const OfferedModel> models, const std::string& variant) {
+  std::exception_ptr refusal;
+  for (const OfferedModel& base : models) {
+    if (base.kind != OfferedModel::Kind::language || !base.parent.empty()) continue;
+    try {
+      require_fit(adapter, base, variant);
+      return {.id = id,
+              .path = adapter.file,
+              .parent = base.id,
+              .kind = OfferedModel::Kind::language,
+              .created = written_at(adapter.file),
+              .weight_bytes = weight_files_bytes(adapter.file)};
+    } catch (const WeightError&) {
+      if (!refusal) refusal = std::current_exception();
+    }
+  }
+  if (refusal) std::rethrow_exception(refusal);
+  fail<UsageError>("the adapter '{}' needs a language model, expected one with -m", id);
+}
+
+}  // namespace
+
 ModelHost::ModelHost(const Options& options) : impl_(std::make_shared<Impl>()) {
   impl_->options = options;
   auto models = options.models;
   if (models.empty()) models = {{"demo-language-model", ""}, {"demo-model", ""}};
-  for (auto& [id, given] : models) {
-    Impl::Model model;
-    OfferedModel& m = model.offered;
-    const bool demo = given.empty();
-    const fs::path path =
-        demo ? (id == "demo-model" ? api::demo_model_folder() : api::demo_language_model_folder()) : gguf_file_of(hub::local_model(given));
-    std::error_code error;
-    if (!fs::exists(path, error)) fail<IoError>("{}: no such file or folder", path.string());
-    m.id = id.empty() ? name_of(given) : id;
-    m.path = path;
-    m.created = written_at(path);
-    const bool image = fs::is_directory(path) ? fs::exists(path / "model_index.json") : api::is_image_model(path);
-    m.kind = image ? OfferedModel::Kind::image : OfferedModel::Kind::language;
-    if (m.kind == OfferedModel::Kind::language) {
-      const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.language.open.variant);
-      models::find_family(checkpoint);  // refuses what cannot run
-      for (const auto& [tensor, info] : checkpoint.tensors()->list()) m.weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
-    } else {
-      m.weight_bytes = weight_files_bytes(path);
-      m.defaults = api::image_defaults(path, options.image);  // refuses what cannot run
-    }
-    for (const Impl::Model& other : impl_->models)
-      if (other.offered.id == m.id) fail<UsageError>("two models have the id '{}'; give one another with -m ID=PATH", m.id);
-    if (const int64_t needed = impl_->needed(model); options.memory_limit > 0 && needed > options.memory_limit)
+  std::vector<OfferedModel> offered;
+  const auto add = [&](OfferedModel m) {
+    for (const OfferedModel& other : offered)
+      if (other.id == m.id)
+        fail<UsageError>("two models have the id '{}'; give one another with {}=PATH", m.id, m.parent.empty() ? "-m ID" : "--lora ID");
+    if (const int64_t needed = impl_->needed(m); options.memory_limit > 0 && needed > options.memory_limit)
       fail<UsageError>("the model '{}' needs {:.3f} GB, but the memory limit is {:.3f} GB", m.id, double(needed) * 1e-9,
                        double(options.memory_limit) * 1e-9);
-    impl_->models.push_back(std::move(model));
+    offered.push_back(std::move(m));
+  };
+  for (const auto& [id, path] : models) add(offered_model(id, path, options));
+  for (const auto& [id, adapter] : options.loras) add(offered_adapter(id, adapter, offered, options.language.open.variant));
+  for (size_t i = 0; i < offered.size(); ++i) {
+    Impl::Model& model = impl_->models.emplace_back();
+    model.offered = offered[i];
+    if (i >= models.size()) model.adapter = options.loras[i - models.size()].second;
   }
 }
 
 // Without the mutex, which requests that are canceled here take.
 ModelHost::~ModelHost() {
+  for (Impl::Model& model : impl_->models)
+    if (model.adapter) model.services = {};
   for (Impl::Model& model : impl_->models) model.services = {};
 }
 
@@ -246,13 +316,16 @@ void ModelHost::load(const std::string& id) {
 }
 
 void ModelHost::unload(const std::string& id) {
-  Services dropped;  // destroyed without the mutex
+  std::vector<Services> dropped;  // destroyed without the mutex
   std::unique_lock lock(impl_->mutex);
   Impl::Model& model = impl_->find(id);
-  impl_->changed.wait_for(lock, patience, [&] { return model.loading || model.idle() || model.answers(); });
-  if (model.loading || !model.idle())
+  impl_->changed.wait_for(lock, patience,
+                          [&] { return model.loading || impl_->idle_with_adapters(model) || impl_->answers_with_adapters(model); });
+  if (model.loading || !impl_->idle_with_adapters(model))
     throw ApiError(409, fmt::format("the model '{}' is answering", model.offered.id), "model", "model_busy");
-  dropped = std::move(model.services);
+  for (Impl::Model& m : impl_->models)
+    if (m.offered.parent == model.offered.id) dropped.push_back(impl_->taken(m));
+  dropped.push_back(impl_->taken(model));
   lock.unlock();
 }
 

@@ -20,6 +20,7 @@ struct OfferedModel {
   enum class Kind { language, image };
   std::string id;              // ALIAS of -m ALIAS=PATH, else the file's or folder's name
   std::filesystem::path path;  // empty: the demo model
+  std::string parent;          // id of the model that an adapter changes; empty: it is no adapter
   Kind kind = Kind::language;
   int64_t created = 0;  // unix seconds: when the checkpoint was written
   int64_t weight_bytes = 0;
@@ -34,11 +35,12 @@ class ModelHost {
     int64_t memory_limit = 0;                                           // bytes of all resident models; 0: none
     LanguageService::Options language;                                  // for each language model
     OpenOptions image;                                                  // for each image model
+    std::vector<std::pair<std::string, Lora>> loras;                    // id and adapter of a language model: the first one that it fits
     std::map<std::string, std::filesystem::path> controls;              // ImageService::Limits::controls
     std::filesystem::path lora_folder = {};                             // ImageService::Limits::lora_folder
   };
-  // Looks at every checkpoint without loading it. UsageError for two with one id, and for one that is larger than the limit, with both
-  // numbers; IoError, WeightError, UnsupportedError.
+  // Looks at every checkpoint and adapter without loading it. UsageError for two with one id, for an adapter without a language model, and
+  // for a model that is larger than the limit, with both numbers; IoError, WeightError, UnsupportedError.
   explicit ModelHost(const Options& options);
   ~ModelHost();
 

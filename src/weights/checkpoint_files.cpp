@@ -183,6 +183,14 @@ WeightFiles choose_weight_files(const fs::path& folder, const std::string& varia
   fail<IoError>("{}: has no weights, expected {}", folder.string(), needed);
 }
 
+int64_t weight_files_bytes(const fs::path& path) {
+  if (!fs::is_directory(path)) return int64_t(fs::file_size(path));
+  int64_t sum = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path))
+    if (entry.path().extension() == ".safetensors" || entry.path().extension() == ".bin") sum += int64_t(entry.file_size());
+  return sum;
+}
+
 std::shared_ptr<TensorSource> open_tensor_file(const fs::path& file) {
   if (GgufFile::is_one(file)) return GgufFile::open(file);
   const std::string ending = file.extension().string();

@@ -30,6 +30,9 @@ std::vector<WeightFiles> find_weight_files(const std::filesystem::path& folder);
 // folder holds weights only in other formats or under other names (.ckpt, .pt, .pth, .msgpack, .onnx, .gguf, .h5).
 WeightFiles choose_weight_files(const std::filesystem::path& folder, const std::string& variant);
 
+// Size of a file, or of all safetensors and PyTorch files below a folder.
+int64_t weight_files_bytes(const std::filesystem::path& path);
+
 // Opens and checks one file: GGUF by its first bytes (all files of a split model); the extensions .bin, .ckpt, .pt and .pth are PyTorch
 // checkpoints, unless the contents are safetensors; everything else is read as safetensors. Errors: weights/gguf/gguf.h,
 // weights/safetensors/safetensors.h, weights/torch/torch_file.h.

@@ -64,10 +64,17 @@ std::shared_ptr<const WeightChanges> changes_of(std::span<const Lora> loras, con
 
 }  // namespace
 
-struct LanguageModel::Impl : api::LanguageState {};
+struct LanguageModel::Impl : api::LanguageState {
+  LanguageOptions options;  // it was opened with
+  std::shared_ptr<const LanguageCheckpoint> checkpoint;
+  std::shared_ptr<LoadedWeights> loaded;  // for models with adapters; null for one of them
+};
 
 struct LanguageModelAccess {
   static api::LanguageState& state_of(LanguageModel& model) { return *model.impl_; }
+  // shared: what another model of the checkpoint has loaded; null: there is none.
+  static LanguageModel open(const std::shared_ptr<const LanguageCheckpoint>& checkpoint, const LanguageOptions& options,
+                            const std::shared_ptr<const LoadedWeights>& shared);
 };
 
 api::LanguageState& api::state_of(LanguageModel& model) { return LanguageModelAccess::state_of(model); }
@@ -77,13 +84,16 @@ LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
 LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 LanguageModel::~LanguageModel() = default;
 
-LanguageModel LanguageModel::open(const std::filesystem::path& given, const LanguageOptions& options) {
-  const std::filesystem::path path = hub::local_model(given);
+LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageCheckpoint>& opened, const LanguageOptions& options,
+                                        const std::shared_ptr<const LoadedWeights>& shared) {
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
-  const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path, options.variant);
+  const LanguageCheckpoint& checkpoint = *opened;
   const auto [name, family] = models::find_family(checkpoint);
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_unique<LanguageModel::Impl>();
+  impl->checkpoint = opened;
+  impl->options = options;
+  impl->options.progress = {}, impl->options.cancel = nullptr, impl->options.before_loading = {};
   impl->family = name;
   read_defaults(checkpoint, *impl);
   static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
@@ -96,21 +106,36 @@ LanguageModel LanguageModel::open(const std::filesystem::path& given, const Lang
   impl->gguf_places = [own = &family, tensors = impl->tensors] { return gguf_places_of(tensors->list(), own->gguf); };
   for (const auto& [tensor, info] : impl->tensors->list()) impl->weight_bytes += int64_t(bytes_of(info.dtype, info.shape.numel()));
   impl->quantized = checkpoint.quantized();
-  const std::shared_ptr<const WeightChanges> changes = changes_of(options.loras, family, checkpoint, *impl);
+  if (options.loras.empty()) impl->loaded = std::make_shared<LoadedWeights>();
+  const models::AdaptedLoading adapted{
+      .changes = changes_of(options.loras, family, checkpoint, *impl), .shared = shared, .keep = impl->loaded};
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
   if (options.before_loading) {
     MemoryLedger ledger;
     const auto twin = impl->device->dry_twin(ledger);
-    impl->model = models::load_language_model(family, checkpoint, *twin, request, changes).model;
+    impl->model = models::load_language_model(family, checkpoint, *twin, request, {.changes = adapted.changes}).model;
     LanguageModel unread(std::move(impl));
     options.before_loading(unread);
     impl = std::move(unread.impl_);
     impl->model.reset();
   }
   request.progress = options.progress;
-  impl->model = models::load_language_model(family, checkpoint, *impl->device, request, changes).model;
+  impl->model = models::load_language_model(family, checkpoint, *impl->device, request, adapted).model;
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
+}
+
+LanguageModel LanguageModel::open(const std::filesystem::path& given, const LanguageOptions& options) {
+  const auto checkpoint =
+      std::make_shared<const LanguageCheckpoint>(models::open_language_checkpoint(hub::local_model(given), options.variant));
+  return LanguageModelAccess::open(checkpoint, options, nullptr);
+}
+
+LanguageModel LanguageModel::adapted(const std::vector<Lora>& loras) const {
+  if (!impl_->loaded) fail<UsageError>("a model with adapters was asked for one with others, expected the model without");
+  LanguageOptions options = impl_->options;
+  options.loras = loras;
+  return LanguageModelAccess::open(impl_->checkpoint, options, impl_->loaded);
 }
 
 LanguageModel LanguageModel::open_demo(const LanguageOptions& options) { return open(api::demo_language_model_folder(), options); }

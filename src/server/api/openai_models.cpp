@@ -22,6 +22,7 @@ Json model_json(const ServerState& server, const OfferedModel& m) {
   Json made{{"id", m.id}, {"object", "model"}, {"created", m.created}, {"owned_by", "hearth"}};
   made["kind"] = m.kind == OfferedModel::Kind::language ? "language" : "image";
   made["loaded"] = m.loaded;
+  if (!m.parent.empty()) made["parent"] = m.parent;
   if (m.defaults) made["defaults"] = defaults_json(*m.defaults), made["side_unit"] = m.defaults->side_unit;
   for (const auto& service : server.models.loaded_language())
     if (service->id() == m.id) made["max_model_len"] = service->engine().context();

@@ -124,6 +124,9 @@ GenerationFields generation_fields(const Fields& request, const LanguageService&
     check_order([&] { sampling::sampling_order(*order); });
     made.sampling.order = *order;
   }
+  if (const Json* const lora = request.list("lora"); lora && !lora->empty())  // llama.cpp's field
+    request.refuse("lora", "strengths of adapters cannot change by request, expected the adapter's name (--lora NAME=FILE) as the model",
+                   "unsupported");
   made.sampling.logit_bias = logit_bias(request, service);
   if (auto stop = request.texts("stop")) {
     if (stop->size() > most_stops) request.refuse("stop", fmt::format("{} stop sequences, expected at most {}", stop->size(), most_stops));

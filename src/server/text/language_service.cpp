@@ -8,6 +8,7 @@
 #include "engine/drafter.h"
 #include "server/api_error.h"
 #include "text/grammar/grammar_cache.h"
+#include "weights/checkpoint_files.h"
 
 namespace hearth::server {
 namespace {
@@ -51,11 +52,16 @@ class GrammarSource final : public engine::ConstraintSource {
 
 struct LanguageService::Impl {
   Impl(const Options& options)
-      : model(options.path.empty() ? LanguageModel::open_demo(options.open) : LanguageModel::open(options.path, options.open)) {}
+      : model(options.path.empty() ? LanguageModel::open_demo(options.open) : LanguageModel::open(options.path, options.open)),
+        weight_bytes(model.weight_bytes()) {}
+  Impl(std::shared_ptr<const LanguageService> of, const Lora& adapter)
+      : base(std::move(of)), model(base->impl_->model.adapted({adapter})), weight_bytes(weight_files_bytes(adapter.file)) {}
 
   api::LanguageState& state() { return api::state_of(model); }
 
+  std::shared_ptr<const LanguageService> base;  // of a model with an adapter
   LanguageModel model;
+  int64_t weight_bytes;
   std::optional<LanguageModel> draft;
   std::optional<text::ChatTemplate> chat;
   std::string chat_source;
@@ -68,7 +74,14 @@ struct LanguageService::Impl {
   std::shared_ptr<const grammar::VocabularyIndex> vocabulary, vocabulary_with_marks;
 };
 
-LanguageService::LanguageService(std::string id, const Options& options) : id_(std::move(id)), impl_(std::make_unique<Impl>(options)) {
+LanguageService::LanguageService(std::string id, const Options& options)
+    : LanguageService(std::move(id), options, std::make_unique<Impl>(options)) {}
+
+LanguageService::LanguageService(std::string id, std::shared_ptr<const LanguageService> base, const Lora& adapter, const Options& options)
+    : LanguageService(std::move(id), options, std::make_unique<Impl>(std::move(base), adapter)) {}
+
+LanguageService::LanguageService(std::string id, const Options& options, std::unique_ptr<Impl> impl)
+    : id_(std::move(id)), impl_(std::move(impl)) {
   api::LanguageState& s = impl_->state();
   engine::EngineOptions how = options.engine;
   how.cache_type = s.cache_type;
@@ -132,7 +145,7 @@ const tools::TemplateSupport& LanguageService::template_support() const { return
 const std::vector<std::string>& LanguageService::hidden_tokens() const { return impl_->hidden; }
 const std::string& LanguageService::chat_source() const { return impl_->chat_source; }
 
-int64_t LanguageService::bytes() const { return state().weight_bytes + engine_->memory().bytes(); }
+int64_t LanguageService::bytes() const { return impl_->weight_bytes + engine_->memory().bytes(); }
 
 std::shared_ptr<const engine::ConstraintSource> LanguageService::constraint(std::string_view kind, std::string_view source,
                                                                             const std::function<grammar::Rules()>& rules,

@@ -22,6 +22,8 @@ class LanguageService {
     std::string draft;  // "": none; "ngram"; else a path
   };
   LanguageService(std::string id, const Options& options);
+  // A loaded model with an adapter. It shares the weights with `base`, and has an engine and pages of its own; `options.path` is not used.
+  LanguageService(std::string id, std::shared_ptr<const LanguageService> base, const Lora& adapter, const Options& options);
   ~LanguageService();
 
   const std::string& id() const { return id_; }
@@ -38,7 +40,7 @@ class LanguageService {
   const tools::Reasoning& reasoning() const;
   const tools::TemplateSupport& template_support() const;
   const std::vector<std::string>& hidden_tokens() const;  // special tokens that are no marks of tool calls or reasoning, as text
-  int64_t bytes() const;                                  // of weights and cache
+  int64_t bytes() const;                                  // of its own weights, and the cache
 
   // The grammar of that kind and source, which `rules` makes the first time. ApiError 400 about the field `param` for one that cannot be
   // honored. with_marks: the marks of tool calls and reasoning may be special tokens.
@@ -48,6 +50,7 @@ class LanguageService {
 
  private:
   struct Impl;
+  LanguageService(std::string id, const Options& options, std::unique_ptr<Impl> impl);
   std::string id_;
   std::unique_ptr<Impl> impl_;
   std::unique_ptr<engine::Engine> engine_;
