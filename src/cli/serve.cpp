@@ -30,11 +30,22 @@ std::pair<std::string, std::filesystem::path> named_model(const std::string& tex
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+std::map<std::string, std::filesystem::path> named_files(std::string_view flag, const std::vector<std::string>& given) {
+  std::map<std::string, std::filesystem::path> all;
+  for (const std::string& text : given) {
+    const auto [name, path] = named_model(text);
+    if (name.empty()) fail<UsageError>("{}: '{}' has no name, expected NAME=PATH", flag, text);
+    if (!all.emplace(name, path).second) fail<UsageError>("{}: '{}' is given twice, expected once", flag, name);
+  }
+  return all;
+}
+
 struct ServeFlags {
-  std::vector<std::string> models, controls, loras, api_keys, cors;
+  std::vector<std::string> models, controls, image_prompts, loras, api_keys, cors;
   std::string key_file, certificate, key;
   server::ServeOptions options;
   LanguageFlags open;
+  OpenFlags image;
   int64_t context = 0;
   std::string draft = "off";
 
@@ -69,13 +80,16 @@ struct ServeFlags {
     flags.group("Adapters");
     flags.list("--control", "NAME=PATH", "A control network that requests to image models may name (ControlNet, T2I-Adapter)", controls,
                "none");
+    flags.list("--ip-adapter", "NAME=PATH",
+               "An adapter that requests to image models may name, for images as prompts; with --image-encoder", image_prompts, "none");
+    image.add_added_components(flags);
     flags.list("--lora", "NAME=FILE[:SCALE]",
                "An adapter of a language model, of PEFT or GGUF; requests name it as their model, which it shares its weights with", loras,
                "none");
     flags.add("--lora-dir", "DIR", "Files that prompts of image models may name in A1111's syntax: <lora:NAME:0.8>", "none",
               [this](const std::string& t) {
                 if (!std::filesystem::is_directory(t)) fail<UsageError>("'{}' is not a folder", t);
-                options.models.lora_folder = t;
+                options.models.adapters.lora_folder = t;
               });
     flags.group("Network");
     flags.text("--host", "ADDRESS", "Where to listen: an address, or unix:PATH", http.host).in_basic_help();
@@ -99,11 +113,8 @@ struct ServeFlags {
 
   server::ServeOptions resolved() {
     for (const std::string& text : models) options.models.models.push_back(named_model(text));
-    for (const std::string& text : controls) {
-      const auto [name, path] = named_model(text);
-      if (name.empty()) fail<UsageError>("--control: '{}' has no name, expected NAME=PATH", text);
-      if (!options.models.controls.emplace(name, path).second) fail<UsageError>("--control: '{}' is given twice, expected once", name);
-    }
+    options.models.adapters.controls = named_files("--control", controls);
+    options.models.adapters.image_prompts = named_files("--ip-adapter", image_prompts);
     for (const std::string& text : loras) {
       const auto [name, file] = named_model(text);
       if (name.empty()) fail<UsageError>("--lora: '{}' has no name, expected NAME=FILE", text);
@@ -113,6 +124,7 @@ struct ServeFlags {
     options.models.language.open.cancel = nullptr;
     options.models.language.engine.context = context;
     if (draft != "off") options.models.language.draft = draft;
+    for (const auto& [name, path] : image.components()) options.models.image.components[name].path = path;
     options.models.image.device = open.device;
     options.models.image.threads = open.threads;
     options.models.image.precision = precision_of(open.precision);

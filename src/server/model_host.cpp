@@ -174,7 +174,7 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
       else if (language) made.language = std::make_unique<LanguageService>(model.offered.id, how);
       else
         made.image = std::make_unique<ImageService>(model.offered.id, model.offered.path, options.image,
-                                                    ImageService::Limits{.controls = options.controls, .lora_folder = options.lora_folder});
+                                                    ImageService::Limits{.adapters = options.adapters});
     } catch (...) { failed = std::current_exception(); }
     if (!lock.owns_lock()) lock.lock();
     model.loading = false;
@@ -278,7 +278,7 @@ ModelHost::~ModelHost() {
   for (Impl::Model& model : impl_->models) model.services = {};
 }
 
-const fs::path& ModelHost::lora_folder() const { return impl_->options.lora_folder; }
+const OfferedAdapters& ModelHost::adapters() const { return impl_->options.adapters; }
 
 std::vector<OfferedModel> ModelHost::list() const {
   const std::lock_guard lock(impl_->mutex);

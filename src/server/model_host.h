@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/image/defaults.h"
+#include "server/image/offered_adapters.h"
 #include "server/text/language_service.h"
 
 namespace hearth::server {
@@ -36,8 +37,7 @@ class ModelHost {
     LanguageService::Options language;                                  // for each language model
     OpenOptions image;                                                  // for each image model
     std::vector<std::pair<std::string, Lora>> loras;                    // id and adapter of a language model: the first one that it fits
-    std::map<std::string, std::filesystem::path> controls;              // ImageService::Limits::controls
-    std::filesystem::path lora_folder = {};                             // ImageService::Limits::lora_folder
+    OfferedAdapters adapters = {};                                      // for the image models
   };
   // Looks at every checkpoint and adapter without loading it. UsageError for two with one id, for an adapter without a language model, and
   // for a model that is larger than the limit, with both numbers; IoError, WeightError, UnsupportedError.
@@ -45,7 +45,7 @@ class ModelHost {
   ~ModelHost();
 
   std::vector<OfferedModel> list() const;
-  const std::filesystem::path& lora_folder() const;
+  const OfferedAdapters& adapters() const;
   OfferedModel find(const std::string& id) const;  // ApiError 404 "model_not_found"; an empty id: the first model
   // Loads it if necessary; an empty id: the first of the kind. ApiError 404; 400 for a model of the other kind; 503 if all resident models
   // are answering and there is no room. The model stays as long as the pointer, but not longer than this.

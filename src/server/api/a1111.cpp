@@ -16,6 +16,7 @@
 #include "server/image/a1111_names.h"
 #include "server/image/a1111_options.h"
 #include "server/image/a1111_request.h"
+#include "server/image/image_adapters.h"
 
 namespace hearth::server {
 namespace {
@@ -231,8 +232,9 @@ void png_info(http::Request& http, const http::Responder& to) {
 
 void list_loras(State& state, http::Request&, const http::Responder& to) {
   Json all = Json::array();
-  if (!state.models().lora_folder().empty())
-    for (const auto& [name, file] : api::loras_in(state.models().lora_folder()))
+  const std::filesystem::path& folder = state.models().adapters().lora_folder;
+  if (!folder.empty())
+    for (const auto& [name, file] : api::loras_in(folder))
       all.push_back({{"name", valid_utf8(name)}, {"alias", valid_utf8(name)}, {"path", ""}, {"metadata", Json::object()}});
   answer_json(to, all);
 }
@@ -240,6 +242,19 @@ void list_loras(State& state, http::Request&, const http::Responder& to) {
 void memory(const http::Responder& to) {
   const int64_t used = process_resident_bytes(), free = system_available_bytes();
   answer_json(to, {{"ram", {{"free", free}, {"used", used}, {"total", used + free}}}, {"cuda", {{"error", "unavailable"}}}});
+}
+
+// The lists of the ControlNet extension: networks and adapters that units may name, and modules.
+void add_control_lists(http::Routes& routes, const ServerState& server) {
+  Json names = Json::array(), modules = Json::array();
+  for (const auto* adapters : {&server.models.adapters().controls, &server.models.adapters().image_prompts})
+    for (const auto& [name, path] : *adapters) names.push_back(valid_utf8(name));
+  for (const std::string_view module : control_module_names()) modules.push_back(module);
+  const std::pair<const char*, Json> lists[] = {{"/controlnet/model_list", {{"model_list", names}}},
+                                                {"/controlnet/module_list", {{"module_list", modules}}}};
+  for (const auto& [path, json] : lists)
+    routes.add("GET", path,
+               [text = dumped(json)](const http::Request&, const http::Responder& to) { to.respond(200, "application/json", text); });
 }
 
 // What A1111 has and hearth lacks.
@@ -308,6 +323,7 @@ void add_a1111(http::Routes& routes, ServerState& server) {
   list("cmd-flags", {{"api", true}, {"nowebui", true}});
   list("scripts", {{"txt2img", Json::array()}, {"img2img", Json::array()}});
   add("GET", "loras", bind(list_loras));
+  add_control_lists(routes, server);
   for (const char* path :
        {"sd-vae", "sd-modules", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info", "extensions"})
     list(path, Json::array());

@@ -355,6 +355,10 @@ TEST(A1111, ListsWhatThereIs) {
   for (const char* path :
        {"sd-vae", "loras", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info", "extensions"})
     EXPECT_EQ(get(path), Json::array()) << path;
+  EXPECT_EQ(live_server().get("/controlnet/model_list").json(), Json({{"model_list", Json::array()}}));
+  const Json modules = live_server().get("/controlnet/module_list").json().at("module_list");
+  for (const char* module : {"none", "canny", "ip-adapter-auto"})
+    EXPECT_NE(std::find(modules.begin(), modules.end(), module), modules.end()) << module;
   EXPECT_EQ(get("scripts"), Json({{"txt2img", Json::array()}, {"img2img", Json::array()}}));
   EXPECT_EQ(get("embeddings").at("loaded"), Json::object());
   EXPECT_GT(get("memory").at("ram").at("used"), 1'000'000);
@@ -379,7 +383,7 @@ TEST(A1111, PromptsNameFilesOfTheLoraFolder) {
   const hearth::test::TemporaryFolder folder;
   write_file(folder / "oil paint.safetensors", "no adapter");
   ServeOptions options;
-  options.models.lora_folder = folder.path();
+  options.models.adapters.lora_folder = folder.path();
   const LiveServer server(options);
   EXPECT_EQ(server.get("/sdapi/v1/loras").json(),
             Json::parse(R"([{"name": "oil paint", "alias": "oil paint", "path": "", "metadata": {}}])"));

@@ -52,6 +52,8 @@ std::vector<FieldDoc> openai_image_docs(bool edits) {
       {"stream", "boolean", "Server-sent events as the image is drawn", {}, {}},
       {"partial_images", "integer", "With stream: previews of each image", 0, 3},
       {"background", "string", "auto or opaque", {}, {}},
+      {"controls", "array", "Control networks: objects with network, image, scale, start, end, mode, guess, preprocess", {}, {}},
+      {"image_prompts", "array", "Images as prompts: objects with adapter, image, scale, mask", {}, {}},
   };
   if (edits) {
     all.push_back({"image", "any", "The image, or several: base64, a data URL, or {image_url}", {}, {}});
@@ -84,7 +86,7 @@ std::vector<FieldDoc> a1111_docs(bool from_image) {
       {"s_noise", "number", "Option of the sampler", 0, {}},
       {"override_settings", "object", "Options of /sdapi/v1/options for this request", {}, {}},
       {"send_images", "boolean", "The response has the images; default true", {}, {}},
-      {"alwayson_scripts", "object", "Extensions", {}, {}},
+      {"alwayson_scripts", "object", "Extensions: controlnet with its units in args", {}, {}},
   };
   if (!from_image)
     return joined(std::move(all), {

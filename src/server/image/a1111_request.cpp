@@ -11,7 +11,7 @@
 #include "sampling/compat/sampler_names.h"
 #include "sampling/options.h"
 #include "server/image/a1111_names.h"
-#include "server/image/control_units.h"
+#include "server/image/image_adapters.h"
 #include "server/image/image_fields.h"
 
 namespace hearth::server {
@@ -67,8 +67,7 @@ void read_scripts(const Fields& fields, const ImageService::Limits& limits, Requ
   for (const auto& [name, script] : scripts->json().items()) {
     const Json args = script.is_object() ? script.value("args", Json::array()) : script;
     if ((name == "controlnet" || name == "ControlNet") && args.is_array()) {
-      request.controls =
-          read_control_units(args, scripts->path_of(name) + ".args", request.edit.image, *request.width, *request.height, limits);
+      add_control_units(args, scripts->path_of(name) + ".args", limits, request);
       continue;
     }
     if (!(args.is_array() && std::ranges::all_of(args, is_off)))

@@ -112,8 +112,10 @@ void check(const ImageTask& task, const ImageService::Limits& limits) {
     if (at != what.npos) what.replace(at, path.size(), by);
     return at != what.npos;
   };
-  bool chosen = replace(limits.lora_folder.empty() ? "" : (limits.lora_folder / "").string(), "");
-  for (const auto& [name, path] : limits.controls) chosen = replace(path.string(), name) || chosen;
+  const OfferedAdapters& offered = limits.adapters;
+  bool chosen = replace(offered.lora_folder.empty() ? "" : (offered.lora_folder / "").string(), "");
+  for (const auto* adapters : {&offered.controls, &offered.image_prompts})
+    for (const auto& [name, path] : *adapters) chosen = replace(path.string(), name) || chosen;
   if (!chosen) throw;
   throw ApiError(400, what, "prompt", "unsupported");
 }
@@ -180,7 +182,7 @@ ImageService::Ticket ImageService::submit(ImageTask task, std::shared_ptr<ImageS
     const std::lock_guard lock(impl_->mutex);
     impl_->require_room();
   }
-  if (models::syntax_of(r) == PromptSyntax::a1111) r.lora_folder = impl_->limits.lora_folder;
+  if (models::syntax_of(r) == PromptSyntax::a1111) r.lora_folder = impl_->limits.adapters.lora_folder;
   try {
     job->prepared = impl_->model.prepare(r);
   } catch (const WeightError& e) { refuse_adapters(e.what(), impl_->limits); } catch (const IoError& e) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "hearth/hearth.h"
 #include "server/api_error.h"
+#include "server/image/offered_adapters.h"
 
 namespace hearth::server {
 
@@ -49,12 +49,11 @@ class ImageSink {
 class ImageService {
  public:
   struct Limits {
-    int64_t waiting = 32;                                        // jobs in the queue
-    int64_t images = 64;                                         // of one job
-    int64_t steps = 1000;                                        // of a pass
-    int64_t input_pixels = int64_t(1) << 26;                     // of an input image
-    std::map<std::string, std::filesystem::path> controls = {};  // control networks that clients may use, by name
-    std::filesystem::path lora_folder = {};                      // files that prompts of A1111's syntax may name; empty: none
+    int64_t waiting = 32;                     // jobs in the queue
+    int64_t images = 64;                      // of one job
+    int64_t steps = 1000;                     // of a pass
+    int64_t input_pixels = int64_t(1) << 26;  // of an input image
+    OfferedAdapters adapters = {};
   };
 
   // Loads the model; empty path: the demo model. Errors of Model::open.

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "server/image/control_units.h"
+#include "server/image/image_adapters.h"
 
 namespace hearth::server {
 namespace {
@@ -115,8 +115,8 @@ void read_edit(const ImageBody& body, const Fields& fields, const ImageService& 
 }  // namespace
 
 OpenAiImageRequest read_openai_image_request(ImageEndpoint endpoint, const ImageBody& body, const ImageService& service) {
-  constexpr std::string_view handled[] = {"n",     "size",       "quality",   "stream",        "style",   "mask",
-                                          "image", "references", "depth_map", "control_image", "controls"};
+  constexpr std::string_view handled[] = {"n",     "size",       "quality",   "stream",        "style",    "mask",
+                                          "image", "references", "depth_map", "control_image", "controls", "image_prompts"};
   const Fields fields(body.fields);
   OpenAiImageRequest read;
   Request& request = read.task.request;
@@ -137,6 +137,7 @@ OpenAiImageRequest read_openai_image_request(ImageEndpoint endpoint, const Image
   const Model::Traits traits = service.traits();
   read_size(fields, traits.side_unit, request);
   request.controls = read_controls(fields, service.limits());
+  request.image_prompts = read_image_prompts(fields, service.limits());
   if (endpoint == ImageEndpoint::edits) read_edit(body, fields, service, traits.edits_references, request);
   if (endpoint == ImageEndpoint::variations) read_edit(body, fields, service, traits.references_as_prompt, request);
   if (endpoint == ImageEndpoint::generations && (!body.of("image").empty() || !body.of("mask").empty()))

@@ -1,4 +1,4 @@
-#include "server/image/control_units.h"
+#include "server/image/image_adapters.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace hearth::server {
 namespace {
 
-struct ControlUnits : testing::Test {
+struct ImageAdapters : testing::Test {
   static Image picture(int64_t width, int64_t height) {
     Image image{.width = width, .height = height};
     for (int64_t i = 0; i < width * height * 3; ++i) image.rgb.push_back(uint8_t(i * 37 % 251));
@@ -20,9 +20,18 @@ struct ControlUnits : testing::Test {
     const Json body{{"controls", list}};
     return read_controls(Fields(body), limits);
   }
-  std::vector<Control> units(const Json& list, const std::optional<Image>& init = {}) const {
-    return read_control_units(list, "alwayson_scripts.controlnet.args", init, 16, 8, limits);
+  std::vector<ImagePrompt> image_prompts(const Json& list) const {
+    const Json body{{"image_prompts", list}};
+    return read_image_prompts(Fields(body), limits);
   }
+  Request with_units(const Json& list, const std::optional<Image>& init = {}) const {
+    Request request;
+    request.width = 16, request.height = 8;
+    request.edit.image = init;
+    add_control_units(list, "alwayson_scripts.controlnet.args", limits, request);
+    return request;
+  }
+  std::vector<Control> units(const Json& list, const std::optional<Image>& init = {}) const { return with_units(list, init).controls; }
   std::string complaint(const std::function<void()>& f) const {
     try {
       f();
@@ -30,11 +39,12 @@ struct ControlUnits : testing::Test {
     return "";
   }
 
-  ImageService::Limits limits{.controls = {{"canny", "/nets/canny.safetensors"}, {"union", "/nets/union"}}};
+  ImageService::Limits limits{.adapters = {.controls = {{"canny", "/nets/canny.safetensors"}, {"union", "/nets/union"}},
+                                           .image_prompts = {{"plus", "/nets/plus.safetensors"}}}};
   Image small = picture(16, 8);
 };
 
-TEST_F(ControlUnits, fields_of_openai_requests_are_those_of_the_command) {
+TEST_F(ImageAdapters, fields_of_openai_requests_are_those_of_the_command) {
   EXPECT_TRUE(controls(Json::array()).empty());
   const auto all = controls({{{"network", "canny"}, {"image", text_of(small)}},
                              {{"network", "union"},
@@ -52,18 +62,18 @@ TEST_F(ControlUnits, fields_of_openai_requests_are_those_of_the_command) {
   EXPECT_EQ(to_text(all[1]), "path=/nets/union,scale=0.5,start=0.25,end=0.75,mode=depth,guess=on,preprocess=invert");
 }
 
-TEST_F(ControlUnits, what_is_wrong_in_openai_requests_is_named) {
+TEST_F(ImageAdapters, what_is_wrong_in_openai_requests_is_named) {
   const auto of = [&](Json one) { return complaint([&] { controls(Json::array({std::move(one)})); }); };
   EXPECT_EQ(of({{"network", "pose"}, {"image", text_of(small)}}), "controls[0].network: 'pose' is unknown, expected one of canny, union");
   EXPECT_NE(of({{"network", "canny"}}).find("controls[0].image"), std::string::npos);
   EXPECT_NE(of({{"network", "canny"}, {"image", "no image"}}).find("controls[0].image"), std::string::npos);
   EXPECT_NE(of({{"network", "canny"}, {"image", text_of(small)}, {"weight", 1}}).find("controls[0].weight: is unknown"), std::string::npos);
   EXPECT_NE(of({{"network", "canny"}, {"image", text_of(small)}, {"start", 2}}).find("controls[0].start"), std::string::npos);
-  limits.controls.clear();
+  limits.adapters.controls.clear();
   EXPECT_NE(of({{"network", "canny"}, {"image", text_of(small)}}).find("offers no control networks"), std::string::npos);
 }
 
-TEST_F(ControlUnits, units_of_a1111) {
+TEST_F(ImageAdapters, units_of_a1111) {
   const auto all = units({nullptr,
                           {{"enabled", false}, {"model", "nothing"}},
                           {{"model", "canny [1a2b3c4d]"},
@@ -87,7 +97,7 @@ TEST_F(ControlUnits, units_of_a1111) {
   EXPECT_EQ(all[2].image.rgb, preprocess(small, "invert").rgb) << "of the image that the run starts from";
 }
 
-TEST_F(ControlUnits, what_a1111_has_and_hearth_lacks_is_refused) {
+TEST_F(ImageAdapters, what_a1111_has_and_hearth_lacks_is_refused) {
   const auto of = [&](Json one) {
     one["image"] = text_of(small);
     return complaint([&] { units(Json::array({std::move(one)})); });
@@ -99,6 +109,45 @@ TEST_F(ControlUnits, what_a1111_has_and_hearth_lacks_is_refused) {
   EXPECT_NE(of({{"model", "canny"}, {"resize_mode", "Zoom"}}).find(at + "resize_mode: 'Zoom' is unknown"), std::string::npos);
   EXPECT_NE(of({{"model", "other"}}).find(at + "model: 'other' is unknown"), std::string::npos);
   EXPECT_NE(complaint([&] { units({{{"model", "canny"}}}); }).find(at + "image: is missing"), std::string::npos);
+}
+
+TEST_F(ImageAdapters, images_as_prompts) {
+  const auto all = image_prompts({{{"adapter", "plus"}, {"image", text_of(small)}},
+                                  {{"adapter", "plus"}, {"image", text_of(small)}, {"scale", 0.5}, {"mask", text_of(picture(4, 4))}}});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].path, "/nets/plus.safetensors");
+  EXPECT_EQ(all[0].image.rgb, small.rgb);
+  EXPECT_EQ(all[0].scale, 1);
+  EXPECT_FALSE(all[0].mask);
+  EXPECT_EQ(all[1].scale, 0.5);
+  EXPECT_EQ(all[1].mask->width, 4);
+  const auto of = [&](Json one) { return complaint([&] { image_prompts(Json::array({std::move(one)})); }); };
+  EXPECT_EQ(of({{"adapter", "face"}, {"image", text_of(small)}}), "image_prompts[0].adapter: 'face' is unknown, expected one of plus");
+  EXPECT_NE(of({{"adapter", "plus"}}).find("image_prompts[0].image"), std::string::npos);
+  EXPECT_NE(of({{"adapter", "plus"}, {"image", text_of(small)}, {"weight", 1}}).find("image_prompts[0].weight: is unknown"),
+            std::string::npos);
+  limits.adapters.image_prompts.clear();
+  EXPECT_NE(of({{"adapter", "plus"}, {"image", text_of(small)}}).find("offers no adapters for image prompts"), std::string::npos);
+}
+
+TEST_F(ImageAdapters, units_of_a1111_with_images_as_prompts) {
+  const Request request =
+      with_units({{{"model", "plus [12345678]"}, {"module", "ip-adapter-auto"}, {"weight", 0.7}, {"image", text_of(small)}},
+                  {{"model", "canny"}, {"image", text_of(small)}},
+                  {{"model", "plus"}, {"image", text_of(small)}, {"effective_region_mask", text_of(picture(4, 4))}}});
+  EXPECT_EQ(request.controls.size(), 1u);
+  ASSERT_EQ(request.image_prompts.size(), 2u);
+  EXPECT_EQ(request.image_prompts[0].scale, 0.7);
+  EXPECT_EQ(request.image_prompts[0].image.width, 16);
+  EXPECT_EQ(request.image_prompts[1].mask->width, 4);
+  const auto of = [&](Json one) {
+    one["image"] = text_of(small);
+    return complaint([&] { with_units(Json::array({std::move(one)})); });
+  };
+  EXPECT_NE(of({{"model", "plus"}, {"module", "canny"}}).find("args[0].module: 'canny' is not for image prompts"), std::string::npos);
+  EXPECT_NE(of({{"model", "plus"}, {"guidance_end", 0.5}}).find("args[0].guidance_end"), std::string::npos);
+  EXPECT_NE(of({{"model", "canny"}, {"effective_region_mask", text_of(small)}}).find("args[0].effective_region_mask"), std::string::npos);
+  EXPECT_NE(of({{"model", "other"}}).find("expected one of canny, union, plus"), std::string::npos);
 }
 
 }  // namespace
