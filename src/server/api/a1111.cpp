@@ -246,11 +246,12 @@ void memory(const http::Responder& to) {
 
 // The lists of the ControlNet extension: networks and adapters that units may name, and modules.
 void add_control_lists(http::Routes& routes, const ServerState& server) {
-  Json names = Json::array(), modules = Json::array();
-  for (const auto* adapters : {&server.models.adapters().controls, &server.models.adapters().image_prompts})
-    for (const auto& [name, path] : *adapters) names.push_back(valid_utf8(name));
+  const OfferedAdapters& offered = server.models.adapters();
+  Json names = Json::array(), prompts = Json::array(), modules = Json::array();
+  for (const auto& [name, path] : offered.controls) names.push_back(valid_utf8(name));
+  for (const auto& [name, path] : offered.image_prompts) names.push_back(valid_utf8(name)), prompts.push_back(valid_utf8(name));
   for (const std::string_view module : control_module_names()) modules.push_back(module);
-  const std::pair<const char*, Json> lists[] = {{"/controlnet/model_list", {{"model_list", names}}},
+  const std::pair<const char*, Json> lists[] = {{"/controlnet/model_list", {{"model_list", names}, {"image_prompts", prompts}}},
                                                 {"/controlnet/module_list", {{"module_list", modules}}}};
   for (const auto& [path, json] : lists)
     routes.add("GET", path,

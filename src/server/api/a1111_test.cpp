@@ -355,7 +355,7 @@ TEST(A1111, ListsWhatThereIs) {
   for (const char* path :
        {"sd-vae", "loras", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info", "extensions"})
     EXPECT_EQ(get(path), Json::array()) << path;
-  EXPECT_EQ(live_server().get("/controlnet/model_list").json(), Json({{"model_list", Json::array()}}));
+  EXPECT_EQ(live_server().get("/controlnet/model_list").json(), Json({{"model_list", Json::array()}, {"image_prompts", Json::array()}}));
   const Json modules = live_server().get("/controlnet/module_list").json().at("module_list");
   for (const char* module : {"none", "canny", "ip-adapter-auto"})
     EXPECT_NE(std::find(modules.begin(), modules.end(), module), modules.end()) << module;

@@ -74,7 +74,7 @@ TEST(OfferedAdapters, act_as_in_the_library) {
 }
 
 TEST(OfferedAdapters, are_listed_for_clients_of_a1111) {
-  EXPECT_EQ(server().get("/controlnet/model_list").json(), Json({{"model_list", {"canny", "plain"}}}));
+  EXPECT_EQ(server().get("/controlnet/model_list").json(), Json({{"model_list", {"canny", "plain"}}, {"image_prompts", {"plain"}}}));
 }
 
 }  // namespace

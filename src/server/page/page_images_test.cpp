@@ -6,19 +6,6 @@
 namespace hearth::server::test {
 namespace {
 
-const std::string drawn = "document.querySelector('#job').hidden && document.querySelector('#draw-button').textContent === 'Draw'";
-
-void open_images(Browser& browser) {
-  open_page(browser);
-  browser.click("#tab-images");
-  browser.wait_until("document.querySelector('#draw-button')");
-}
-
-void draw(Browser& browser, int pictures) {
-  browser.click("#draw-button");
-  browser.wait_until(fmt::format("{} && document.querySelectorAll('.thumb').length === {}", drawn, pictures), std::chrono::seconds(60));
-}
-
 TEST(PageImages, draws_keeps_and_uses_settings_again) {
   NEEDS_CHROMIUM();
   Browser browser(1280, 800);
@@ -44,15 +31,8 @@ TEST(PageImages, draws_keeps_and_uses_settings_again) {
                                                     {"cfg_scale", 7.5},
                                                     {"sampler_name", "PLMS"}})
                         .json();
-  const auto pixels = [&](const std::string& image) {
-    return browser.evaluate(
-        "(async () => { const b = await createImageBitmap(" + image +
-        "), x = new OffscreenCanvas(b.width, b.height).getContext('2d'); x.drawImage(b, 0, 0); return [b.width, b.height, "
-        "x.getImageData(0, 0, b.width, b.height).data.reduce((h, v) => (h * 31 + v) % 1000000007, 7)]; })()");
-  };
-  const Json shown = pixels("document.querySelector('.thumb img')");
-  const std::string bytes = same["images"][0];
-  EXPECT_EQ(shown, pixels("new Blob([Uint8Array.from(atob('" + bytes + "'), (c) => c.charCodeAt(0))])"));
+  const Json shown = pixels(browser, "document.querySelector('.thumb img')");
+  EXPECT_EQ(shown, pixels(browser, blob_of(same["images"][0])));
   EXPECT_EQ(shown[0], 128);
 
   // Kept with its settings after a reload; these fill the form again.

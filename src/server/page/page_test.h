@@ -40,6 +40,31 @@ inline void say(Browser& browser, const std::string& text) {
   browser.wait_until("document.querySelectorAll('.message').length === " + std::to_string(before.get<int>() + 2) + " && " + idle);
 }
 
+inline const std::string drawn = "document.querySelector('#job').hidden && document.querySelector('#draw-button').textContent === 'Draw'";
+
+inline void open_images(Browser& browser, const LiveServer& server = live_server()) {
+  open_page(browser, server);
+  browser.click("#tab-images");
+  browser.wait_until("document.querySelector('#draw-button')");
+}
+
+inline void draw(Browser& browser, int pictures) {
+  browser.click("#draw-button");
+  browser.wait_until(drawn + " && document.querySelectorAll('.thumb').length === " + std::to_string(pictures));
+}
+
+// Width, height and a hash of what an expression of an image or a Blob shows.
+inline Json pixels(Browser& browser, const std::string& image) {
+  return browser.evaluate(
+      "(async () => { const b = await createImageBitmap(" + image +
+      "), x = new OffscreenCanvas(b.width, b.height).getContext('2d'); x.drawImage(b, 0, 0); return [b.width, b.height, "
+      "x.getImageData(0, 0, b.width, b.height).data.reduce((h, v) => (h * 31 + v) % 1000000007, 7)]; })()");
+}
+// The expression of a Blob for a file in base64.
+inline std::string blob_of(const std::string& base64) {
+  return "new Blob([Uint8Array.from(atob('" + base64 + "'), (c) => c.charCodeAt(0))], {type: 'image/png'})";
+}
+
 // Waits until a metric has the value.
 inline void wait_for_metric(const LiveServer& server, const std::string& name, double value) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -1,4 +1,5 @@
 // Requests to /sdapi/v1 from the values of the form, and what their answers say.
+import {scriptsOf} from './adapters.js';
 import {imageParameters} from './parameters.js';
 
 const base64Of = (url) => url.slice(url.indexOf(',') + 1);
@@ -15,6 +16,8 @@ export function requestOf(values, model) {
     else if (value !== undefined) (p.option ? options : body)[p.sentAs ?? p.name] = value;
   }
   body.override_settings = options;
+  const scripts = scriptsOf(values.units);
+  if (scripts) body.alwayson_scripts = scripts;
   if (!values.initImage) return {path: 'sdapi/v1/txt2img', body};
   body.init_images = [base64Of(values.initImage)];
   if (values.mask) body.mask = base64Of(values.mask);

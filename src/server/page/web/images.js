@@ -1,4 +1,5 @@
 // The images tab: its form, the job that runs, the gallery.
+import {adapterRows, loadAdapters} from './adapters.js';
 import {ApiError, get, post} from './api.js';
 import {announce, el, find, note} from './dom.js';
 import {addPictures, showGallery, startGallery} from './gallery.js';
@@ -8,7 +9,7 @@ import {paint} from './paint.js';
 import {adoptModel, imageParameters, row} from './parameters.js';
 import {keepSetting, newId, setting} from './store.js';
 
-// What the form says: values of parameters by name; prompt, negative_prompt; initImage and mask, data URLs.
+// What the form says: values of parameters by name; prompt, negative_prompt; initImage and mask, data URLs; units, of adapters.
 let values = {prompt: '', negative_prompt: ''};
 let samplers = [];   // as the server lists them
 let running = null;  // {id, abort, stopping}
@@ -28,7 +29,7 @@ function withStarts(own) {
 }
 
 const keepForm = () => {
-  const {initImage, mask, ...small} = ownValues();
+  const {initImage, mask, units, ...small} = ownValues();
   keepSetting('images', small);
 };
 
@@ -46,6 +47,7 @@ export function imageModelChanged() {
 // The names that the server knows.
 async function loadChoices() {
   let schedulers, latent, upscalers;
+  await loadAdapters();
   [samplers, schedulers, latent, upscalers] = await Promise.all(
     ['samplers', 'schedulers', 'latent-upscale-modes', 'upscalers'].map((path) => get(`sdapi/v1/${path}`)));
   const lists = {
@@ -66,8 +68,8 @@ function sizes() {
     changed('size');
   }}, 'Random seed');
   const reset = el('button.quiet', {type: 'button', onclick: () => {
-    const {prompt, negative_prompt, initImage, mask} = values;
-    values = withStarts({prompt, negative_prompt, ...(initImage ? {initImage} : {}), ...(mask ? {mask} : {})});
+    const {prompt, negative_prompt, initImage, mask, units} = values;
+    values = withStarts({prompt, negative_prompt, ...(initImage ? {initImage} : {}), ...(mask ? {mask} : {}), ...(units ? {units} : {})});
     changed('size');
   }}, 'Defaults');
   return el('div.row.small', {}, swap, random, reset);
@@ -109,7 +111,7 @@ function text(name, label, rows, placeholder) {
 }
 
 // An edit that shows or hides other rows draws the form again.
-const redrawing = new Set(['initImage', 'mask', 'enable_hr', 'inpaint_full_res', 'size']);
+const redrawing = new Set(['initImage', 'mask', 'units', 'enable_hr', 'inpaint_full_res', 'size']);
 function changed(name) {
   keepForm();
   if (redrawing.has(name)) showForm();
@@ -125,6 +127,10 @@ function showForm() {
     text('prompt', 'Prompt', 4, 'What the image shows'), text('negative_prompt', 'Negative prompt', 2, 'What it must not show'),
     el('div.row.go', {}, el('button.primary.wide', {type: 'submit', id: 'draw-button'}, running ? 'Stop' : 'Draw')),
     inputImage(),
+    adapterRows(values, changed, (added) => {
+      values.prompt = `${values.prompt.trimEnd()} ${added}`.trimStart();
+      changed('size');
+    }) ?? '',
     el('details', {id: 'image-settings', open}, el('summary', {}, 'Settings'), el('div.grid', {}, rows(false)), sizes(),
       el('details', {id: 'image-more', open: openMore}, el('summary', {}, 'More'), el('div.grid', {}, rows(true)))));
   if (focused) find(focused)?.focus();
@@ -153,8 +159,9 @@ function useFile(file) {
 // The settings of a picture, for another run.
 export function useSettings(settings, model) {
   chooseModel('image', model);
-  const {initImage, mask} = values;
+  const {initImage, mask, units} = values;
   values = withStarts(structuredClone(settings));
+  if (units) values.units = units;
   if (initImage) values.initImage = initImage;
   if (mask) values.mask = mask;
   keepForm();
@@ -239,7 +246,7 @@ async function start() {
   const run = running = {id: newId(), abort: new AbortController(), stopping: false};
   find('draw-button').textContent = 'Stop';
   const {path, body} = requestOf(values, chosenModel('image'));
-  const {initImage, mask, ...settings} = structuredClone(values);
+  const {initImage, mask, units, ...settings} = structuredClone(values);
   showJob();
   announce('Drawing begins');
   follow(run);
