@@ -106,6 +106,10 @@ struct ServeFlags {
     flags.add("--max-body", "SIZE", "Size of a request", "16M",
               [&http](const std::string& t) { http.limits.body_bytes = size_t(parse_size(t)); });
     flags.integer("--drain-seconds", "Time for running requests after SIGTERM", options.drain_seconds, {.low = 0});
+    flags.add("--ping-seconds", "N", "Streams that say nothing for so long get a comment or a ping", "10",
+              [this](const std::string& t) { options.ping = std::chrono::seconds(parse_integer(t, 1, 3600)); });
+    flags.add("--response-memory", "SIZE", "Memory for responses that clients may ask for again (/v1/responses)", "64M",
+              [this](const std::string& t) { options.response_bytes = size_t(parse_size(t)); });
     flags.toggle("--log-requests", "One line on stderr for each request, without its contents", options.log_requests);
     flags.example("hearth serve", "Serve the demo models on http://127.0.0.1:8080");
     flags.example("hearth serve -m chat=my-language-model --context 8192 --parallel 16", "Serve a language model under the id 'chat'");

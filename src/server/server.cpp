@@ -21,7 +21,8 @@ http::ErrorPage error_page(const http::ErrorReport& report) {
 void serve(ServeOptions options, const std::atomic<bool>& stop) {
   LogQueue log(options.log);
   ModelHost models(options.models);
-  ServerState state{.models = models, .version = version()};
+  ServerState state{
+      .models = models, .version = version(), .keep_alive = KeepAlive(options.ping), .response_bytes = options.response_bytes};
   models.load("");  // the first model, so that the first request need not wait and errors come at once
   http::Routes routes;
   add_openai_chat(routes, state);

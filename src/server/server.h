@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -13,7 +14,9 @@ namespace hearth::server {
 struct ServeOptions {
   ModelHost::Options models;
   http::ServerOptions http;
-  int64_t drain_seconds = 60;  // for running requests, after `stop`
+  int64_t drain_seconds = 60;                                 // for running requests, after `stop`
+  std::chrono::milliseconds ping = std::chrono::seconds(10);  // streams that say nothing for so long get a comment or a ping
+  size_t response_bytes = 64 << 20;                           // of POST /v1/responses with store: true, in memory
   bool log_requests = false;
   std::function<void(const std::string& line)> log;           // notes for the operator; on a thread of its own, may wait
   std::function<void(const std::string& address)> listening;  // once, when requests are answered

@@ -21,7 +21,7 @@ struct Running {
 
 class Responses : public std::enable_shared_from_this<Responses> {
  public:
-  explicit Responses(ServerState& server) : server_(server), store_(server.response_store_bytes) {}
+  explicit Responses(ServerState& server) : server_(server), store_(server.response_bytes) {}
 
   void create(http::Request& http, const http::Responder& to);
   void get(const http::Request& http, const http::Responder& to);

@@ -15,8 +15,8 @@ struct ServerState {
   // Set while the server drains: new requests get 503.
   std::atomic<bool> draining = false;
   std::string version;
-  KeepAlive keep_alive = KeepAlive(std::chrono::seconds(10));  // of streams, while a long prompt is processed
-  size_t response_store_bytes = 64 << 20;                      // for POST /v1/responses with store: true
+  KeepAlive keep_alive;   // of streams, while a long prompt is processed
+  size_t response_bytes;  // ServeOptions::response_bytes
 };
 
 void add_openai_chat(http::Routes& routes, ServerState& server);         // openai_chat.cpp
