@@ -54,7 +54,7 @@ bool pads_left(const Checkpoint& checkpoint, std::string_view component) {
   const auto text = checkpoint.text_file(component, "tokenizer_config.json");
   if (!text) return false;
   const Config config = Config::parse(*text, checkpoint.place_of(component) + "/tokenizer_config.json");
-  const std::string of_class = config.text("tokenizer_class", "").starts_with("Llama") ? "left" : "right";
+  const std::string of_class = config.text("tokenizer_class", "").starts_with("LlamaTokenizer") ? "left" : "right";
   const std::string side = config.text("padding_side", of_class);
   if (side != "left" && side != "right") fail<WeightError>("{}: 'padding_side' is '{}', expected left or right", config.where(), side);
   return side == "left";
