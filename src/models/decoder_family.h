@@ -106,6 +106,7 @@ LanguageFamily with_decoder_tables(LanguageFamily own);
 
 template <parts::DecoderConfig (*read)(const Config&)> LanguageFamily decoder_family(LanguageFamily own) {
   own.spell_out = [](const Config& config) { return config.completed(read); };
+  own.decoder = read;
   own.build = [](const Config& config, Weights& weights) { return make_decoder_model(read(config), weights); };
   return with_decoder_tables(std::move(own));
 }

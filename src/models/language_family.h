@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/language_model.h"
+#include "parts/decoder/config.h"
 #include "weights/language_checkpoint.h"
 
 namespace hearth::models {
@@ -33,7 +34,9 @@ struct LanguageFamily {
   std::string_view class_name;                // the first of config.json's `architectures`
   std::string_view tokenizer_class = {};      // transformers' class if a folder's files name none; empty: the plain one
   std::string_view own_tokenizer_class = {};  // text::FamilyClass::own_class
-  std::span<const LanguageSize> sizes = {};   // sizes whose default may differ from the tensors
+  // Classes of models that see images, too, and whose language model is this family's.
+  std::span<const std::string_view> within = {};
+  std::span<const LanguageSize> sizes = {};  // sizes whose default may differ from the tensors
   // The number of experts and the router's matrix, which must agree even if config.json states the number.
   std::optional<LanguageSize> experts = {};
   GgufArchitecture gguf = {};
@@ -44,6 +47,8 @@ struct LanguageFamily {
   Config (*spell_out)(const Config& config) = nullptr;
   // The published tensors, under their official names, as those of the network, if they differ.
   std::shared_ptr<TensorSource> (*present)(std::shared_ptr<TensorSource> published, const Config& config) = nullptr;
+  // The network of this config, if it is a parts::Decoder, which can be the text encoder of an image model.
+  parts::DecoderConfig (*decoder)(const Config& config) = nullptr;
   // The model of this config; requests all its tensors from `weights`. The caller finishes them, unless it needs only names and shapes.
   std::unique_ptr<LanguageModel> (*build)(const Config& config, Weights& weights) = nullptr;
 };

@@ -11,7 +11,9 @@ std::vector<Found<LanguageFamily>> language_families() {
   return families;
 }
 
-LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, const std::string& variant) {
+namespace {
+
+std::vector<GgufArchitecture> known_architectures() {
   std::vector<GgufArchitecture> architectures;
   for (const auto& [name, family] : language_families()) {
     if (family.gguf.name.empty()) continue;
@@ -19,10 +21,23 @@ LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, c
     a.model_type = family.model_types.front();
     a.class_name = family.class_name;
   }
-  LanguageCheckpoint checkpoint = LanguageCheckpoint::open(path, variant, architectures);
+  return architectures;
+}
+
+LanguageCheckpoint presented(LanguageCheckpoint checkpoint) {
   for (const auto& [name, family] : language_families())
     if (std::ranges::find(family.model_types, checkpoint.model_type()) != family.model_types.end()) checkpoint.present(family.present);
   return checkpoint;
+}
+
+}  // namespace
+
+LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, const std::string& variant) {
+  return presented(LanguageCheckpoint::open(path, variant, known_architectures()));
+}
+
+LanguageCheckpoint open_language_checkpoint(std::shared_ptr<GgufFile> file) {
+  return presented(LanguageCheckpoint::from_gguf(std::move(file), known_architectures()));
 }
 
 std::vector<text::FamilyClass> tokenizer_classes() {

@@ -13,6 +13,7 @@ std::vector<Found<LanguageFamily>> language_families();
 
 // LanguageCheckpoint::open with the GGUF architectures of all families.
 LanguageCheckpoint open_language_checkpoint(const std::filesystem::path& path, const std::string& variant = {});
+LanguageCheckpoint open_language_checkpoint(std::shared_ptr<GgufFile> file);
 // For text::Tokenizer::open.
 std::vector<text::FamilyClass> tokenizer_classes();
 

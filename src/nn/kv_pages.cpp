@@ -48,6 +48,10 @@ KeyValues KvPages::store(const PageTable& table, int64_t first, const Tensor& k,
   return {.k = k_, .v = v_, .first = first, .window = layout_.window, .pages = table.on(k_.backend()), .page = page_, .queries = T};
 }
 
+KeyValues KvPages::seen(const PageTable& table, int64_t positions) const {
+  return {.k = k_, .v = v_, .first = positions - 1, .window = layout_.window, .pages = table.on(k_.backend()), .page = page_, .queries = 1};
+}
+
 void KvPages::copy_page(int32_t from, int32_t to) {
   for (size_t i = 0; i < parts(); ++i) {
     Tensor y = part(i).slice(0, to * page_, (to + 1) * page_);

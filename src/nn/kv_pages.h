@@ -25,6 +25,8 @@ class KvPages {
   // Stores k and v [T, G, D] f32 (latent: k alone) at positions first … first + T − 1 of a text, for which its table has pages of its own,
   // and returns what queries at these positions attend to.
   KeyValues store(const PageTable& table, int64_t first, const Tensor& k, const Tensor& v = {});
+  // What a query attends to that is not stored itself: the first `positions` of a text.
+  KeyValues seen(const PageTable& table, int64_t positions) const;
   void copy_page(int32_t from, int32_t to);
 
   // Positions first … end − 1 of a text as dense tensors [n, G, D] on the host: keys, and values unless it is latent.

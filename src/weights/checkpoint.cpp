@@ -115,7 +115,7 @@ void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
   };
   for (SingleFile::FoundComponent& part : parts) {
     const auto in_slot = [&](const Component& c) { return std::ranges::find(part.slots, c.name, &Slot::name) != part.slots.end(); };
-    const auto of_class = [&](const Component& c) { return in_slot(c) && is_one_of(part.component.network->classes, c.class_name); };
+    const auto of_class = [&](const Component& c) { return in_slot(c) && part.component.network->has_class(c.class_name); };
     auto place = first(of_class);
     if (place == components_.end()) place = first(in_slot);
     if (place == components_.end()) left.push_back(&part);
@@ -124,7 +124,7 @@ void Checkpoint::fill_slots(std::vector<SingleFile::FoundComponent> parts) {
   for (SingleFile::FoundComponent* part : left) {
     const auto same_role = [&](const Component& c) {
       const Slot* slot = slot_of(families_, c.name);
-      return slot && slot->role == part->slots[0]->role && is_one_of(part->component.network->classes, c.class_name);
+      return slot && slot->role == part->slots[0]->role && part->component.network->has_class(c.class_name);
     };
     if (const auto place = first(same_role); place != components_.end()) given_[place->name] = std::move(part->component);
     else notes_.push_back(fmt::format("the file's {} is not used: {} has none", part->slots[0]->label, pipeline_class_));
@@ -148,8 +148,7 @@ bool Checkpoint::is_decoder_alone(std::string_view name) const {
 
 void Checkpoint::name_given_classes() {
   for (Component& c : components_)
-    if (const GivenComponent* other = given(c.name); other && !is_one_of(other->network->classes, c.class_name))
-      c.class_name = other->class_name;
+    if (const GivenComponent* other = given(c.name); other && !other->network->has_class(c.class_name)) c.class_name = other->class_name;
 }
 
 const GivenComponent* Checkpoint::given(std::string_view name) const {
@@ -310,6 +309,11 @@ std::string Checkpoint::part_of_files(std::string_view name) const {
 const NetworkFiles* Checkpoint::network(std::string_view name) const {
   const GivenComponent* other = given(name);
   return other ? other->network : network_of(families_, component(name).class_name);
+}
+
+const GgufFile* Checkpoint::gguf(std::string_view name) const {
+  const GivenComponent* other = given(name);
+  return other ? other->gguf.get() : nullptr;
 }
 
 std::vector<std::string> Checkpoint::prefixes(std::string_view name) const {

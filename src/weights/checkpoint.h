@@ -79,6 +79,7 @@ class Checkpoint {
   std::vector<std::string> ignored(std::string_view name) const;
   const NetworkFiles* network(std::string_view name) const;        // the component's layouts; null if no family has its class
   std::vector<std::string> prefixes(std::string_view name) const;  // of its names in single files of any family
+  const GgufFile* gguf(std::string_view name) const;               // the GGUF file of its tensors; null for other files
   bool is_added(std::string_view name) const;                      // the user adds it by a path (Slot::adds)
   bool is_decoder_alone(std::string_view name) const;              // an autoencoder without its encoder that replaces the checkpoint's own
   // Distinguishes a component's tensors from others in the same files, for the packed-weight cache; empty if the component has its own

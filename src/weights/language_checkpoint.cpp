@@ -16,10 +16,10 @@ bool LanguageCheckpoint::is_one(const fs::path& path) {
   return fs::is_regular_file(path / "config.json", error) && !fs::exists(path / "model_index.json", error);
 }
 
-LanguageCheckpoint LanguageCheckpoint::open_gguf(const fs::path& file, std::span<const GgufArchitecture> architectures) {
+LanguageCheckpoint LanguageCheckpoint::from_gguf(std::shared_ptr<GgufFile> file, std::span<const GgufArchitecture> architectures) {
   LanguageCheckpoint c;
-  c.gguf_ = GgufFile::open(file);
-  c.root_ = file.parent_path();
+  c.gguf_ = std::move(file);
+  c.root_ = c.gguf_->paths().at(0).parent_path();
   const GgufArchitecture& architecture = gguf_architecture_of(c.gguf_->metadata(), architectures);
   c.config_ = gguf_config(*c.gguf_, architecture);
   c.model_type_ = c.config_.text("model_type");
@@ -42,7 +42,7 @@ LanguageCheckpoint LanguageCheckpoint::open(const fs::path& path, const std::str
         "config.json, "
         "a tokenizer and safetensors",
         root.string());
-  if (fs::is_regular_file(status)) return open_gguf(root, architectures);
+  if (fs::is_regular_file(status)) return from_gguf(GgufFile::open(root), architectures);
   if (!fs::is_directory(status)) fail<IoError>("{}: neither a file nor a folder", root.string());
   if (!fs::exists(root / "config.json", error))
     fail<IoError>("{}: has no config.json, which the folder of a language model needs", root.string());

@@ -18,6 +18,8 @@ class LanguageCheckpoint {
   // that is not GGUF, and for weights that cannot be read; errors of weights/checkpoint_files.h and gguf_language.h.
   static LanguageCheckpoint open(const std::filesystem::path& path, const std::string& variant = {},
                                  std::span<const GgufArchitecture> architectures = {});
+  // The same of an open file, which root() is the folder of.
+  static LanguageCheckpoint from_gguf(std::shared_ptr<GgufFile> file, std::span<const GgufArchitecture> architectures);
   // Whether `path` looks like one: a folder with config.json and no model_index.json, or a GGUF file or a folder of GGUF files.
   static bool is_one(const std::filesystem::path& path);
 
@@ -37,8 +39,6 @@ class LanguageCheckpoint {
   const GgufFile* gguf() const { return gguf_.get(); }              // nullptr for a folder
 
  private:
-  static LanguageCheckpoint open_gguf(const std::filesystem::path& file, std::span<const GgufArchitecture> architectures);
-
   std::filesystem::path root_;
   Config config_;
   std::string model_type_, class_name_;

@@ -33,16 +33,16 @@ bool is_scheduler(const Component& component) { return is_a(component, "Schedule
 
 std::string config_file_name(const Component& component) {
   if (is_scheduler(component)) return "scheduler_config.json";
-  if (is_a(component, "Tokenizer")) return "tokenizer_config.json";
   if (is_a(component, "FeatureExtractor") || is_a(component, "ImageProcessor")) return "preprocessor_config.json";
+  if (is_a(component, "Tokenizer") || is_a(component, "Processor")) return "tokenizer_config.json";
   return "config.json";
 }
 
 std::vector<std::string> text_files(const Component& component) {
   std::vector<std::string> files{config_file_name(component)};
   if (files[0] == "tokenizer_config.json")
-    files.insert(files.end(),
-                 {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model"});
+    files.insert(files.end(), {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model",
+                               "tokenizer.model", "chat_template.jinja", "chat_template.json"});
   return files;
 }
 

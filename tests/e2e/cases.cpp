@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +50,9 @@ Request to_request(const nlohmann::json& json) {
       r.guidance_options[name] =
           value.is_array() ? fmt::format("{}", fmt::join(value.get<std::vector<int64_t>>(), ",")) : fmt::format("{}", value.get<double>());
   }
+  if (json.contains("guidance_method")) r.guidance_method = json.at("guidance_method").get<std::string>();
+  if (json.contains("guidance_options")) r.guidance_options = json.at("guidance_options").get<std::map<std::string, std::string>>();
+  if (json.contains("lowest_sigma")) r.guidance_interval = {json.at("lowest_sigma").get<double>(), HUGE_VAL};
   r.sampler = json.value("sampler", "");
   r.schedule = json.value("schedule", "");
   r.seed = json.at("seed").get<uint64_t>();

@@ -153,7 +153,7 @@ class Conversion {
     for (const Component& c : checkpoint_.components()) {
       if (!checkpoint_.is_there(c.name)) continue;
       const std::string folder = c.name + "/";
-      if (c.class_name.find("Tokenizer") == std::string::npos)
+      if (checkpoint_.config_file_name(c.name) != "tokenizer_config.json")
         add_text(writer, folder + checkpoint_.config_file_name(c.name), checkpoint_.config_text(c.name));
       else
         for (const std::string& file : text_files(c))

@@ -4,12 +4,8 @@
 #include <filesystem>
 
 #include "text/tokenizer/tokenizer.h"
-#include "weights/gguf/gguf_metadata.h"
 
 namespace hearth {
-
-// Reads the keys tokenizer.ggml.*. WeightError for a key that is missing or has another type.
-text::GgufVocabulary gguf_vocabulary(const GgufMetadata& metadata);
 
 // text::Tokenizer::open with the classes of all families.
 text::Tokenizer open_folder_tokenizer(const std::filesystem::path& path);

@@ -4,29 +4,16 @@
 #include "api/language/tokenizer_source.h"
 #include "core/error.h"
 #include "hub/local_model.h"
+#include "models/gguf_wording.h"
 #include "text/template/chat_files.h"
 #include "weights/gguf/gguf.h"
 #include "weights/gguf/gguf_folder.h"
 
 namespace hearth {
 namespace api {
-namespace {
-
-// By name: tokenizer.chat_template is "default", tokenizer.chat_template.NAME is "NAME".
-std::map<std::string, std::string> read_chat_templates(const GgufMetadata& m) {
-  std::map<std::string, std::string> templates;
-  const std::string key = "tokenizer.chat_template";
-  if (m.has(key)) templates["default"] = m.text(key);
-  for (const auto& [name, value] : m.values())
-    if (name.starts_with(key + ".")) templates[name.substr(key.size() + 1)] = m.text(name);
-  return templates;
-}
-
-}  // namespace
-
 Wording Wording::of_gguf(const std::filesystem::path& folder, const GgufMetadata& metadata) {
-  Wording wording{.root = folder, .chat_templates = read_chat_templates(metadata)};
-  if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") wording.vocabulary = gguf_vocabulary(metadata);
+  Wording wording{.root = folder, .chat_templates = models::gguf_chat_templates(metadata)};
+  if (metadata.text("tokenizer.ggml.model", "no_vocab") != "no_vocab") wording.vocabulary = models::gguf_vocabulary(metadata);
   return wording;
 }
 

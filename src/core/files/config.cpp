@@ -97,6 +97,8 @@ std::vector<std::string> Config::keys() const {
   return names;
 }
 
+std::string Config::dump() const { return written(data_->json); }
+
 std::string Config::dump(std::string_view key) const {
   data_->note(key);
   const auto it = data_->json.find(key);

@@ -28,6 +28,7 @@ class Config {
   const std::string& where() const { return where_; }  // for messages: the file's path
   bool has(std::string_view key) const;                // present and not null; counts as read
   std::vector<std::string> keys() const;
+  std::string dump() const;                      // everything, as JSON text; reads no key
   std::string dump(std::string_view key) const;  // the value as JSON text; counts as read
 
   // The value; if it is absent or null, the default. WeightError if there is no default, or if the value has another type.

@@ -68,6 +68,9 @@ struct Facts {
   bool image_beside_is_scaled = false;  // the input image is scaled like the latents
   ScaleUse scale_use = ScaleUse::factor;
   double guidance = 7.5;  // default scale
+  // The reference's pipeline adds scale · (prompt − negative) to the prediction under the prompt: a scale s is s + 1 of classifier-free
+  // guidance, and 0 is off. In ComfyUI and A1111's descendants the scale of these models is that of others.
+  bool guidance_is_beyond_prompt = false;
   // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.
   // Empty: it has no classifier-free guidance.
   std::string_view true_guidance = {};

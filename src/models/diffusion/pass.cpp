@@ -71,6 +71,7 @@ void divide_guidance(const Facts& facts, Pass& p) {
   if (facts.scale_use == ScaleUse::none && request.guidance.value_or(1) != 1)
     p.warnings.push_back(fmt::format("this model has no use for a guidance scale: {} is ignored", *request.guidance));
   request.guidance = p.guidance.scale;
+  if (facts.guidance_is_beyond_prompt && !p.guidance.any_scale) p.guidance.scale += 1;
   if (facts.scale_use == ScaleUse::factor) return;
   p.embedded_guidance = p.guidance.scale;
   p.guidance.scale = true_scale(facts, request, p.guidance.any_scale);
@@ -236,8 +237,9 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   check_options(members, request.options);
   p.options = request.options;
   if (request.discard_penultimate) check_discarding(request);
-  p.guidance = guidance_of(request, facts.guidance);
-  p.guidance.any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
+  const bool any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
+  p.guidance = guidance_of(request, facts.guidance + (facts.guidance_is_beyond_prompt && any_scale ? 1 : 0));
+  p.guidance.any_scale = any_scale;
   if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
   else if (request.edit.image_guidance)
     fail<UsageError>("generate: image guidance is supported only by instruction editing models, expected none");

@@ -16,6 +16,8 @@ namespace hearth::parts {
 struct Slice {
   int64_t begin = 0, count = 0;  // rows of x
   int64_t first = 0;             // position of the first token
+  // Of padding: its rows attend to this many positions, the first of the text, and not to each other, and nothing is stored of them.
+  std::optional<int64_t> sees = {};
 
   Tensor of(const Tensor& x) const { return x.slice(0, begin, begin + count); }
 };
@@ -56,6 +58,9 @@ class PagedState final : public BlockState {
 
   // k and v [T, G, D] of the text's tokens in a pass → what their queries attend to.
   KeyValues store(const Slice& text, const Tensor& k, const Tensor& v = {}) { return pages_->store(*table_, text.first, k, v); }
+  // What one row of padding attends to: the first positions, at least one.
+  KeyValues seen(int64_t positions) const { return pages_->seen(*table_, positions); }
+  const nn::KvLayout& layout() const { return pages_->layout(); }
 
   int64_t bytes() const override { return 0; }  // the text counts its pages
   int64_t reachable(int64_t stored, int64_t length) const override;

@@ -69,12 +69,23 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Pass& pass, States of_mix
   return y;
 }
 
-DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c)
-    : config(c),
-      embed_tokens(w / c.embedding, c.vocabulary, c.width),
-      embedding_scale(scale_of_embeddings(c, embed_tokens.table)),
-      first_norm(norm_at(w, c.width, c.first_norm)),
-      norm(w / c.last_norm, c.width, c.norm) {
+DecoderInput::DecoderInput(const Scope& w, const DecoderConfig& c)
+    : embed_tokens(w / c.embedding, c.vocabulary, c.width),
+      scale(scale_of_embeddings(c, embed_tokens.table)),
+      norm(norm_at(w, c.width, c.first_norm)),
+      name(c.embedding),
+      norm_name(c.first_norm ? c.first_norm->name : ""),
+      vocabulary(c.vocabulary) {}
+
+Tensor DecoderInput::operator()(std::span<const int32_t> ids) const {
+  for (const int32_t id : ids)
+    if (id < 0 || id >= vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, vocabulary);
+  const Tensor x = in_block(name, [&] { return embed_tokens(ids); });
+  const Tensor scaled = scale == 1 ? x : ops::scaled(x, scale, 0);
+  return norm ? in_block(norm_name, [&] { return (*norm)(scaled); }) : scaled;
+}
+
+DecoderTrunk::DecoderTrunk(const Scope& w, const DecoderConfig& c) : config(c), input(w, c), norm(w / c.last_norm, c.width, c.norm) {
   for (const LayerConfig& layer : c.layers) layers.emplace_back(w / c.layer / int64_t(layers.size()), c, layer);
 }
 
@@ -102,7 +113,7 @@ std::shared_ptr<DecoderPool> DecoderTrunk::make_pool(DType cache, std::span<cons
     const int64_t count = pages[pool->groups.size()];
     pool->groups.push_back({window, bytes * DecoderPool::page, std::make_shared<nn::PagePool>(count)});
   }
-  Backend& backend = embed_tokens.table.backend();
+  Backend& backend = input.embed_tokens.table.backend();
   for (const Block* block : blocks()) {
     const auto layout = block ? block->stored() : std::nullopt;
     const auto group = layout ? std::ranges::find(pool->groups, layout->window, &DecoderPool::Group::window) : pool->groups.end();
@@ -165,18 +176,10 @@ int64_t DecoderTrunk::recurrent_bytes() const {
   return bytes;
 }
 
-Tensor DecoderTrunk::embed(std::span<const int32_t> ids) const {
-  for (const int32_t id : ids)
-    if (id < 0 || id >= config.vocabulary) fail<UsageError>("decoder: token id {} is outside the vocabulary of {}", id, config.vocabulary);
-  const Tensor x = in_block(config.embedding, [&] { return embed_tokens(ids); });
-  const Tensor scaled = embedding_scale == 1 ? x : ops::scaled(x, embedding_scale, 0);
-  return first_norm ? in_block(config.first_norm->name, [&] { return (*first_norm)(scaled); }) : scaled;
-}
-
 Tensor DecoderTrunk::rotary_table(const RotaryConfig& rotary, std::span<const TextPart> texts) const {
   std::vector<Tensor> tables;
   for (const TextPart& text : texts)
-    tables.push_back(rotary.table(embed_tokens.table.backend(), text.state->length, text.count, {text.length, text.state->context}));
+    tables.push_back(rotary.table(input.embed_tokens.table.backend(), text.state->length, text.count, {text.length, text.state->context}));
   return tables.size() == 1 ? tables[0] : ops::concat(tables, 0);
 }
 

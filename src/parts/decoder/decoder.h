@@ -35,6 +35,19 @@ struct DecoderLayer {
   std::string path;
 };
 
+// From token ids to what the first layer receives.   ids → [T, C]
+struct DecoderInput {
+  DecoderInput(const Scope& w, const DecoderConfig& config);
+  // UsageError for an id outside the vocabulary.
+  Tensor operator()(std::span<const int32_t> ids) const;
+
+  nn::Embedding embed_tokens;
+  float scale;
+  std::optional<Norm> norm;
+  std::string name, norm_name;
+  int64_t vocabulary;
+};
+
 // The next tokens of a text, in a pass with those of others.
 struct TextPart {
   DecoderState* state;
@@ -59,7 +72,7 @@ struct DecoderTrunk {
   int64_t recurrent_bytes() const;                          // of a text that shares pages, besides these
 
   // ids → [T, C]. UsageError for an id outside the vocabulary.
-  Tensor embed(std::span<const int32_t> ids) const;
+  Tensor embed(std::span<const int32_t> ids) const { return input(ids); }
   // Embeddings of the next tokens of some texts [T, C], T ≤ Block::chunk, one after the other → hidden states after the last norm [T, C].
   // on_layer(i, y) receives the output of each layer, before the last norm. Error if a pool has too few pages.
   using OnLayer = std::function<void(int64_t layer, const Tensor& y)>;
@@ -70,9 +83,7 @@ struct DecoderTrunk {
   }
 
   DecoderConfig config;
-  nn::Embedding embed_tokens;
-  float embedding_scale;
-  std::optional<Norm> first_norm;
+  DecoderInput input;
   std::vector<DecoderLayer> layers;
   Norm norm;
 

@@ -77,39 +77,59 @@ void read_templates(const Json& value, const std::string& where, ChatFiles& file
   }
 }
 
-Json load_object(const fs::path& file) {
-  Json json = load_json(file);
+Json object_of(const std::string& text, const fs::path& file) {
+  Json json = parse_json(text, file.string());
   if (!json.is_object()) fail<WeightError>("{}: holds {}, expected an object", file.string(), shown(json));
   return json;
 }
 
 }  // namespace
 
-ChatFiles ChatFiles::read(const fs::path& folder) {
+ChatFiles ChatFiles::read(const TextOf& text_of, const fs::path& where) {
   ChatFiles files;
-  const fs::path config_file = folder / "tokenizer_config.json";
-  const Json config = fs::exists(config_file) ? load_object(config_file) : Json::object();
+  const fs::path config_file = where / "tokenizer_config.json";
+  const auto config_text = text_of("tokenizer_config.json");
+  const Json config = config_text ? object_of(*config_text, config_file) : Json::object();
   if (const auto it = config.find("tokenizer_class"); it != config.end() && it->is_string())
     files.special_tokens = class_defaults(it->get<std::string>());
   read_tokens(config, config_file.string(), files);
   // Once the configuration lists the added tokens, the older file is not looked at.
-  if (const fs::path map_file = folder / "special_tokens_map.json"; !config.contains("added_tokens_decoder") && fs::exists(map_file))
-    read_tokens(load_object(map_file), map_file.string(), files);
+  if (!config.contains("added_tokens_decoder"))
+    if (const auto map = text_of("special_tokens_map.json")) {
+      const fs::path map_file = where / "special_tokens_map.json";
+      read_tokens(object_of(*map, map_file), map_file.string(), files);
+    }
 
-  if (const fs::path file = folder / "chat_template.jinja"; fs::exists(file)) files.templates["default"] = read_file(file, file_limit);
+  if (auto text = text_of("chat_template.jinja")) {
+    files.templates["default"] = std::move(*text);
+    return files;
+  }
+  const auto older = text_of("chat_template.json");
+  const auto take = [&](const Json& json, const fs::path& file) {
+    const auto it = json.find("chat_template");
+    if (it == json.end() || it->is_null()) return false;
+    read_templates(*it, file.string(), files);
+    return true;
+  };
+  const fs::path older_file = where / "chat_template.json";
+  if (!older || !take(object_of(*older, older_file), older_file)) take(config, config_file);
+  return files;
+}
+
+ChatFiles ChatFiles::read(const fs::path& folder) {
+  const auto text_of = [&](const std::string& name) {
+    const fs::path file = folder / name;
+    return fs::exists(file) ? std::optional(read_file(file, file_limit)) : std::nullopt;
+  };
+  std::map<std::string, std::string> named;
   if (const fs::path more = folder / "additional_chat_templates"; fs::is_directory(more)) {
     for (const auto& entry : fs::directory_iterator(more))
-      if (entry.path().extension() == ".jinja") files.templates[entry.path().stem().string()] = read_file(entry.path(), file_limit);
+      if (entry.path().extension() == ".jinja") named[entry.path().stem().string()] = read_file(entry.path(), file_limit);
   }
-  if (!files.templates.empty()) return files;
-  for (const fs::path& file : {folder / "chat_template.json", config_file}) {
-    if (!fs::exists(file)) continue;
-    const Json json = load_object(file);
-    const auto it = json.find("chat_template");
-    if (it == json.end() || it->is_null()) continue;
-    read_templates(*it, file.string(), files);
-    break;
-  }
+  ChatFiles files = read(text_of, folder);
+  if (named.empty()) return files;
+  if (!fs::exists(folder / "chat_template.jinja")) files.templates.clear();  // those of the older files do not count
+  for (auto& [name, text] : named) files.templates[name] = std::move(text);
   return files;
 }
 

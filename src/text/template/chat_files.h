@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,10 @@ struct ChatFiles {
 
   // IoError for what is no JSON, WeightError for what has another shape than published files have.
   static ChatFiles read(const std::filesystem::path& folder);
+  // The same of files that are kept in something else: `text_of` a name, nullopt if there is no such file; without
+  // additional_chat_templates.
+  using TextOf = std::function<std::optional<std::string>(const std::string& name)>;
+  static ChatFiles read(const TextOf& text_of, const std::filesystem::path& where);
 };
 
 }  // namespace hearth::text

@@ -45,16 +45,24 @@ std::optional<GivenComponent> find_beside(const fs::path& path, std::string_view
 
 std::optional<std::string> GivenComponent::config_text() const {
   if (!config.empty()) return read_file(config, int64_t(1) << 28);
+  if (!stated.empty()) return stated;
   return network->standard_config ? network->standard_config(tensors->list()) : std::nullopt;
 }
 
 Config GivenComponent::own_config() const { return Config::parse(config_text().value(), (config.empty() ? files.at(0) : config).string()); }
 
 GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& section, const SectionOptions& options) {
-  GivenComponent given{.tensors = open_section(std::move(source), section, options),
+  GivenComponent given{.tensors = nullptr,
+                       .gguf = std::dynamic_pointer_cast<const GgufFile>(source),
                        .network = section.network,
                        .spelling = section.spelling,
                        .class_name = std::string(section.network->classes.front())};
+  if (section.spelling->opening) {
+    SelfDescribed opened = section.spelling->opening(source);
+    given.tensors = std::move(opened.tensors), given.stated = std::move(opened.config);
+  } else {
+    given.tensors = open_section(std::move(source), section, options);
+  }
   given.decoder_alone = !holds_encoder(*given.network, *given.tensors);
   return given;
 }

@@ -6,17 +6,21 @@
 
 namespace hearth {
 
+class GgufFile;  // weights/gguf/gguf.h
+
 struct GivenComponent {
-  std::shared_ptr<TensorSource> tensors;     // under official names
-  std::vector<std::filesystem::path> files;  // the files of the tensors
-  std::filesystem::path config;              // its own config.json; empty: the checkpoint's
+  std::shared_ptr<TensorSource> tensors;      // under official names
+  std::vector<std::filesystem::path> files;   // the files of the tensors
+  std::filesystem::path config;               // its own config.json; empty: the checkpoint's, or `stated`
+  std::string stated = {};                    // the JSON of the config that the file itself states
+  std::shared_ptr<const GgufFile> gguf = {};  // of the tensors, if it is one
   const NetworkFiles* network = nullptr;
   const Spelling* spelling = nullptr;  // of the names in the files
   std::string class_name;              // the first class of the network
   bool decoder_alone = false;          // an autoencoder without its encoder
 
-  // Its own configuration as JSON: the file `config`, or the network's standard configuration; nullopt if the checkpoint's applies. IoError
-  // if the file cannot be read.
+  // Its own configuration as JSON: the file `config`, what the file states, or the network's standard configuration; nullopt if the
+  // checkpoint's applies. IoError if the file cannot be read.
   std::optional<std::string> config_text() const;
   Config own_config() const;  // requires that config_text() has a value
 };

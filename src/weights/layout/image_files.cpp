@@ -7,7 +7,7 @@ namespace hearth {
 const NetworkFiles* network_of(std::span<const KnownFamily> families, std::string_view class_name) {
   for (const KnownFamily& family : families)
     for (const NetworkPlace& place : family.files->places)
-      if (std::ranges::find(place.network->classes, class_name) != place.network->classes.end()) return place.network;
+      if (place.network->has_class(class_name)) return place.network;
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 // each layout, and the sizes that distinguish its instances.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/files/config.h"
@@ -11,6 +12,12 @@
 
 namespace hearth {
 
+// A network of a file that says by itself what its tensors are.
+struct SelfDescribed {
+  std::shared_ptr<TensorSource> tensors;  // under official names
+  std::string config;                     // the JSON of config.json
+};
+
 // One way to name a network's tensors.
 struct Spelling {
   std::string_view name;                // "original"; unique in the network
@@ -19,6 +26,8 @@ struct Spelling {
   // Absent: the names are the official ones, except for NetworkFiles::aliases.
   NameMap (*reading)(const TensorList& stored, const nlohmann::json& config) = nullptr;
   NameMap (*writing)(const TensorList& official) = nullptr;  // the same, given the official tensors; absent: writing is not supported
+  // In place of `reading`, for files with a configuration of their own: opens such a file. Errors of reading it.
+  SelfDescribed (*opening)(const std::shared_ptr<TensorSource>& file) = nullptr;
   // Official names of tensors in files of this spelling that the configuration does not use; absent: NetworkFiles::ignored.
   std::vector<std::string> (*surplus)(std::string_view class_name, const Config& config) = nullptr;
 };
@@ -43,7 +52,8 @@ struct GgufLayout {
 };
 
 struct NetworkFiles {
-  std::vector<std::string_view> classes;  // the first applies to a network whose class is not stated
+  std::vector<std::string_view> classes;                         // the first applies to a network whose class is not stated
+  bool (*other_classes)(std::string_view class_name) = nullptr;  // whether a class is one of many more; absent: there are no more
   std::vector<Spelling> spellings;
   std::span<const Alias> aliases = {};    // names in published folders that differ from the official ones
   std::vector<std::string> ignored = {};  // official names of tensors that publishers ship and no program needs
@@ -58,6 +68,10 @@ struct NetworkFiles {
   Geometry (*geometry)(const TensorList& official) = nullptr;
   Geometry (*stated_geometry)(const nlohmann::json& config) = nullptr;
   GgufLayout gguf = {};
+
+  bool has_class(std::string_view class_name) const {
+    return std::ranges::find(classes, class_name) != classes.end() || (other_classes && other_classes(class_name));
+  }
 };
 
 }  // namespace hearth

@@ -6,8 +6,7 @@ namespace hearth {
 
 const WrittenPlace* place_in(const ImageFiles& layout, const Component& component) {
   const auto found = std::ranges::find_if(layout.written, [&](const WrittenPlace& place) {
-    const auto& classes = place.network->classes;
-    return place.slot->name == component.name && std::ranges::find(classes, component.class_name) != classes.end();
+    return place.slot->name == component.name && place.network->has_class(component.class_name);
   });
   return found == layout.written.end() ? nullptr : &*found;
 }
