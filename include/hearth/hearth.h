@@ -113,7 +113,7 @@ struct Request {
   std::optional<int64_t> width, height;        // pixels, multiples of the model's unit (8 or 16); default: its native size
   OptionValues options;                        // specific to the model's family, by name (hearth/settings.h)
   std::optional<double> refiner_start;         // part of the noise schedule after which the refiner takes over; default: 0.8
-  int64_t steps = 50;
+  int64_t steps = 0;                           // 0: the model's own number, usually 50; with sigmas: theirs
   // Guidance scale; default: the model's own, usually 7.5. 1 and less turn guidance off, except less than 1 with compat "comfyui" and
   // "a1111". Some networks receive the scale as input instead.
   std::optional<double> guidance;

@@ -117,7 +117,8 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   const Json json = Json::parse(r.out), report = json["runs"][0], request = report["request"];
   EXPECT_EQ(shown("--output"), json["images"][0]["file"]);
   EXPECT_TRUE(fs::exists(folder / shown("--output")));
-  EXPECT_EQ(shown("--steps"), std::to_string(request["steps"].get<int64_t>()));
+  EXPECT_EQ(shown("--steps"), "the model's own, usually 50");
+  EXPECT_EQ(request["steps"], 50);
   EXPECT_EQ(shown("--cfg-scale"), "the model's own, usually 7.5");
   EXPECT_EQ(request["guidance"], 7.5);
   EXPECT_EQ(shown("--guidance-method"), request["guidance_method"]);
@@ -137,7 +138,7 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
   EXPECT_EQ(shown("--threads"), "all CPUs");
-  EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "guidance", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "steps", "guidance", "sampler", "schedule", "seed"}));
 }
 
 TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {

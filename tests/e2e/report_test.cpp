@@ -52,6 +52,18 @@ TEST(Report, the_image_has_complete_metadata) {
   EXPECT_EQ(json.at("defaults"), Json::array({"clip_skip"}));
 }
 
+TEST(Report, the_number_of_steps_is_that_of_the_family) {
+  for (const auto& [checkpoint, steps] : {std::pair{"dpmpp", 50}, {"sd3", 28}}) {
+    Model model = Model::open(checkpoint_folder(checkpoint));
+    const auto request_of = [&](const Request& r) { return Json::parse(model.generate(r).report).at("request"); };
+    const Json own = request_of({.prompt = "x", .width = 16, .height = 16, .decode = false});
+    EXPECT_EQ(own.at("steps"), steps) << checkpoint;
+    EXPECT_NE(std::ranges::find(own.at("defaults"), "steps"), own.at("defaults").end());
+    const Json by_sigmas = request_of({.prompt = "x", .width = 16, .height = 16, .sampler = "euler", .sigmas = {1, 0.5, 0}, .decode = false});
+    EXPECT_EQ(by_sigmas.at("steps"), 2) << checkpoint;
+  }
+}
+
 TEST(Report, defaults_are_distinguished_from_requests) {
   Model model = Model::open(checkpoint_folder("dpmpp"));
   const Json report = Json::parse(model.generate({.prompt = "x", .width = 64, .steps = 1}).report);

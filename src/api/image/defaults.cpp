@@ -14,7 +14,7 @@ ImageDefaults image_defaults(const std::filesystem::path& path, const OpenOption
   const models::diffusion::Facts& facts = model->facts();
   ImageDefaults found{.size = {},
                       .side_unit = facts.side_unit(),
-                      .steps = Request().steps,
+                      .steps = facts.steps,
                       .guidance = facts.guidance,
                       .sampler = std::string(sampling::sampler_of(facts.scheduler).name)};
   if (facts.native) found.size = {(*facts.native)[1], (*facts.native)[0]};

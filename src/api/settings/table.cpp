@@ -146,10 +146,15 @@ std::vector<Row> image_and_step_rows() {
       row({.name = "steps",
            .flags = "--steps",
            .help = "Number of denoising steps; more take longer and rarely help beyond 50. --sigmas sets its own number",
+           .default_text = "the model's own, usually 50",
            .group = group::sampling,
            .minimum = 1,
            .basic = true},
-          at(&Request::steps), {.keep = Keep::always, .a1111 = "Steps", .rerun = rerun_steps}),
+          at(&Request::steps),
+          {.keep = Keep::always,
+           .is_default = [](const Request& r) { return r.steps == 0 && r.sigmas.empty(); },
+           .a1111 = "Steps",
+           .rerun = rerun_steps}),
   };
 }
 

@@ -10,8 +10,19 @@
 
 namespace hearth::models::diffusion {
 
-LatentJob::LatentJob(LatentImageModel& model, const ImageTask& task) : model_(model), task_(task) {
+namespace {
+
+ImageTask with_steps(const Facts& facts, ImageTask task) {
+  Request& request = task.request;
+  if (request.steps == 0) request.steps = request.sigmas.empty() ? facts.steps : std::ssize(request.sigmas) - 1;
+  return task;
+}
+
+}  // namespace
+
+LatentJob::LatentJob(LatentImageModel& model, const ImageTask& asked) : model_(model), task_(with_steps(model.facts(), asked)) {
   const Facts& facts = model.facts();
+  const ImageTask& task = task_;
   if (task.request.preview.show && !model.shows_previews())
     fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
   adapters::Adapters adapted = read_adapters(model, task.request);

@@ -67,6 +67,7 @@ struct Facts {
   ReferenceImages reference_images = ReferenceImages::none;
   bool image_beside_is_scaled = false;  // the input image is scaled like the latents
   ScaleUse scale_use = ScaleUse::factor;
+  int64_t steps = 50;     // default number
   double guidance = 7.5;  // default scale
   // The reference's pipeline adds scale · (prompt − negative) to the prediction under the prompt: a scale s is s + 1 of classifier-free
   // guidance, and 0 is off. In ComfyUI and A1111's descendants the scale of these models is that of others.

@@ -52,6 +52,7 @@ Flux::Flux(const Checkpoint& checkpoint) : config_(FluxConfig::from(checkpoint))
                                 : config_.reads_references ? ReferenceImages::as_latents
                                                            : ReferenceImages::none,
             .scale_use = config_.transformer.guidance ? ScaleUse::input : ScaleUse::none,
+            .steps = config_.beside() == Beside::image_and_mask ? 50 : 28,
             .guidance = default_guidance(config_),
             .true_guidance = true_cfg_scale.name,
             .reference_strengths = of_pipelines,

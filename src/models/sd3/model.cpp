@@ -72,6 +72,7 @@ Sd3Model::Sd3Model(const Checkpoint& checkpoint) : config_(Sd3Config::from(check
             .most_side = t.position_side * t.patch * factor,
             .rounds_calls_up = true,
             .beside = config_.is_inpainting() ? diffusion::Beside::mask_and_image : diffusion::Beside::nothing,
+            .steps = 28,
             .guidance = 7,
             .reference_strengths = {.image = 0.6, .mask = 0.6},
             .flow_in_a1111 = sampling::FlowTable{.shift = config_.scheduler.shift, .entries = config_.scheduler.num_train_timesteps}};

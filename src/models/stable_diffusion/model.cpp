@@ -50,6 +50,7 @@ StableDiffusion::StableDiffusion(const Checkpoint& checkpoint, const Family& fam
             .beside = config_.beside(),
             .image_beside_is_scaled = config_.input_image_is_scaled,
             .scale_use = config_.unet.guidance != 0 ? diffusion::ScaleUse::input : diffusion::ScaleUse::factor,
+            .steps = config_.beside() == diffusion::Beside::image ? 100 : 50,
             .strengths = family.strengths,
             .reference_strengths = family.reference_strengths,
             .step_tables = family.step_tables};
