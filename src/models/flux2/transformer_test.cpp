@@ -37,14 +37,14 @@ void check(Backend& device, const char* name, double limit) {
 }
 
 // Most of the error is torch's: its exp is off by one bit for two of the 128 frequencies of the sinusoids.
-BACKEND_TEST(Flux2Transformer, matches_reference_dev) { check(device, "dev", 2e-5); }
-BACKEND_TEST(Flux2Transformer, matches_reference_klein) { check(device, "klein", 2e-5); }
-BACKEND_TEST(Flux2Transformer, matches_reference_with_reference_images) { check(device, "references", 2e-5); }
-BACKEND_TEST(Flux2Transformer, eps_of_each_norm) { check(device, "faint", 5e-5); }  // observed 7.0e-6
+BACKEND_TEST(Flux2Transformer, matches_reference_dev) { check(device, "dev", 4e-5); }                           // observed 7.6e-6
+BACKEND_TEST(Flux2Transformer, matches_reference_klein) { check(device, "klein", 2e-5); }                       // observed 2.0e-6
+BACKEND_TEST(Flux2Transformer, matches_reference_with_reference_images) { check(device, "references", 4e-5); }  // observed 5.4e-6
+BACKEND_TEST(Flux2Transformer, eps_of_each_norm) { check(device, "faint", 5e-5); }                              // observed 7.0e-6
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Flux2Transformer, each_config_key_has_the_effect_of_the_reference) {
-  constexpr double limit = 1e-5;
+  constexpr double limit = 4e-5;  // observed 8.1e-6
   const Flux2Case c("perturbed", device);
   EXPECT_CLOSE(c.run(c.config()), c.golden.values("base"), limit);
   int i = 0;
@@ -95,8 +95,8 @@ BACKEND_TEST(Flux2Transformer, weights_in_16_bits_change_little) {
   const Flux2Case c("dev", device);
   const std::vector<float> f32 = c.run(c.config()).to_vector();
   const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}), bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}});
-  EXPECT_CLOSE(f16, f32, 5e-3);
-  EXPECT_CLOSE(bf16, f32, 4e-2);
+  EXPECT_CLOSE(f16, f32, 4e-3);   // observed 5.0e-4
+  EXPECT_CLOSE(bf16, f32, 3e-2);  // observed 3.8e-3
   EXPECT_NE(f16.to_vector(), f32);
   EXPECT_NE(bf16.to_vector(), f32);
 }
