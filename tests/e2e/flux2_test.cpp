@@ -75,6 +75,18 @@ TEST_F(Flux2, runs_start_from_images) {
   EXPECT_NE(model_of(cases.at("few_tokens")).generate(r).latents.values, half.values);
 }
 
+TEST_F(Flux2, previews_are_as_large_as_the_image) {
+  Request r = request_of(cases.at("klein_little"));
+  int64_t shown = 0;
+  r.preview.show = [&](const std::vector<Image>& images, int64_t, int64_t) {
+    ++shown;
+    EXPECT_EQ(images.at(0).width, 64);
+    EXPECT_EQ(images.at(0).height, 48);
+  };
+  model_of(cases.at("klein_little")).generate(r);
+  EXPECT_GT(shown, 0);
+}
+
 // Threads, batches and interruptions change nothing.
 TEST_F(Flux2, a_run_is_the_same_in_any_batch_and_after_a_stop) {
   for (const char* name : {"few_tokens", "klein_little", "klein_reference"}) {
