@@ -19,10 +19,27 @@ class LargeWeights : public testing::TestWithParam<const char*> {};
 // A matrix of each kind, times 2^20.
 TEST_P(LargeWeights, of_the_transformer) {
   int64_t checked = 0;
-  for (const char* name :
-       {"pos_embed.proj.weight", "x_embedder.weight", "time_text_embed.timestep_embedder.linear_2.weight",
-        "transformer_blocks.0.norm1.linear.weight", "transformer_blocks.0.attn.to_q.weight", "transformer_blocks.0.attn.to_out.0.weight",
-        "transformer_blocks.0.ff.net.2.weight", "single_transformer_blocks.0.proj_out.weight", "norm_out.linear.weight"}) {
+  for (const char* name : {"pos_embed.proj.weight",
+                           "x_embedder.weight",
+                           "time_text_embed.timestep_embedder.linear_2.weight",
+                           "transformer_blocks.0.norm1.linear.weight",
+                           "transformer_blocks.0.attn.to_q.weight",
+                           "transformer_blocks.0.attn.to_out.0.weight",
+                           "transformer_blocks.0.ff.net.2.weight",
+                           "single_transformer_blocks.0.proj_out.weight",
+                           "norm_out.linear.weight",
+                           "transformer_blocks.0.ff.linear_out.weight",
+                           "single_transformer_blocks.0.attn.to_qkv_mlp_proj.weight",
+                           "single_transformer_blocks.0.attn.to_out.weight",
+                           "double_stream_modulation_img.linear.weight",
+                           "all_x_embedder.2-1.weight",
+                           "t_embedder.mlp.2.weight",
+                           "cap_embedder.1.weight",
+                           "layers.0.adaLN_modulation.0.weight",
+                           "layers.0.attention.to_q.weight",
+                           "layers.0.attention.to_out.0.weight",
+                           "layers.0.feed_forward.w2.weight",
+                           "layers.0.feed_forward.w3.weight"}) {
     CheckpointCopy copy(GetParam());
     bool found = false;
     copy.edit_tensors("transformer", [&](NamedTensors& tensors) {
@@ -43,7 +60,7 @@ TEST_P(LargeWeights, of_the_transformer) {
   EXPECT_GE(checked, 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, LargeWeights, testing::Values("sd35", "flux_dev"),
+INSTANTIATE_TEST_SUITE_P(Families, LargeWeights, testing::Values("sd35", "flux_dev", "flux2_dev", "z_image"),
                          [](const auto& family) { return std::string(family.param); });
 
 }  // namespace

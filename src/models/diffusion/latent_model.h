@@ -78,6 +78,8 @@ struct Facts {
   Strengths strengths = {}, reference_strengths = {};  // the second: of the reference's pipelines, for compat = diffusers
   // A1111's names of published step tables that select other tables for this family: {"ays", "ays_sdxl"}.
   std::span<const std::pair<std::string_view, std::string_view>> step_tables = {};
+  // With a shift by size: µ of an image of this many tokens in this many steps; absent: of the scheduler's line.
+  double (*mu)(double tokens, int64_t steps) = nullptr;
   std::optional<sampling::FlowTable> flow_in_a1111 = {};  // of a flow network in A1111's descendants: sampling::own_schedule
 
   int64_t side_unit() const { return codec.factor * patch; }  // sides of images are multiples of it, in pixels

@@ -36,8 +36,8 @@ sampling::RunSchedule schedule_of(const LatentModel& model, const ImageTask& tas
   const Facts& facts = model.facts();
   sampling::SchedulerConfig scheduler = facts.scheduler;
   if (scheduler.dynamic_shift) {  // by the image's own tokens
-    const int64_t tokens = p.latents[1] / facts.patch * (p.latents[2] / facts.patch);
-    scheduler.mu = sampling::mu_of(scheduler.mu_line, double(tokens));
+    const auto tokens = double(p.latents[1] / facts.patch * (p.latents[2] / facts.patch));
+    scheduler.mu = facts.mu ? facts.mu(tokens, steps) : sampling::mu_of(scheduler.mu_line, tokens);
   }
   return sampling::run_schedule(scheduler, *p.sampling,
                                 {.compat = request.compat,

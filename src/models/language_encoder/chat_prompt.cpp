@@ -92,7 +92,7 @@ std::string ChatTokenizer::render(std::string_view prompt, const ChatForm& form)
 Row ChatTokenizer::row_of(std::string_view prompt, text::PromptRole role, const ChatForm& form, const RowLength& length) const {
   if (length.most < 1) fail<UsageError>("prompt: {} tokens for the text encoder, expected at least 1", length.most);
   Row row;
-  std::vector<int32_t> ids = tokenizer_.encode(render(prompt, form), {.add_special_tokens = true});
+  std::vector<int32_t> ids = tokenizer_.encode(render(prompt, form), {.add_special_tokens = form.special_tokens});
   if (ids.empty()) fail<UsageError>("{}: no tokens, expected at least one", in_words(role));
   const auto most = size_t(length.most);
   if (ids.size() > most) {

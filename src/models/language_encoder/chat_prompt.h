@@ -20,6 +20,7 @@ struct ChatForm {
   bool parts = false;                 // a message's content is a list with one part, {"type": "text", …}
   bool generation_prompt = true;      // the beginning of an answer follows
   std::string_view variables = "{}";  // of the template: {"enable_thinking": true}
+  bool special_tokens = true;         // those that the tokenizer adds, besides the template's
 };
 
 // How many tokens a row has.

@@ -51,12 +51,12 @@ void check(Backend& device, const char* name, double limit) {
   }
 }
 
-BACKEND_TEST(TextEncoder, matches_reference) { check(device, "qwen3", 3e-6); }
-BACKEND_TEST(TextEncoder, matches_reference_with_padding_behind) { check(device, "qwen3_behind", 3e-6); }
-BACKEND_TEST(TextEncoder, matches_reference_with_padding_in_front) { check(device, "qwen3_in_front", 3e-6); }
-BACKEND_TEST(TextEncoder, matches_reference_in_several_pieces) { check(device, "qwen3_long", 3e-6); }
-BACKEND_TEST(TextEncoder, matches_reference_with_windows_and_caps) { check(device, "gemma2", 3e-6); }
-BACKEND_TEST(TextEncoder, matches_reference_with_padding_on_both_sides) { check(device, "mistral", 3e-6); }
+BACKEND_TEST(TextEncoder, matches_reference) { check(device, "qwen3", 3e-6); }  // observed 2.7e-7 reference, 5.1e-7 cpu
+BACKEND_TEST(TextEncoder, matches_reference_with_padding_behind) { check(device, "qwen3_behind", 3e-6); }      // observed 6.3e-7
+BACKEND_TEST(TextEncoder, matches_reference_with_padding_in_front) { check(device, "qwen3_in_front", 3e-6); }  // observed 5.4e-7
+BACKEND_TEST(TextEncoder, matches_reference_in_several_pieces) { check(device, "qwen3_long", 3e-6); }          // observed 5.0e-7
+BACKEND_TEST(TextEncoder, matches_reference_with_windows_and_caps) { check(device, "gemma2", 6e-6); }          // observed 1.2e-6
+BACKEND_TEST(TextEncoder, matches_reference_with_padding_on_both_sides) { check(device, "mistral", 3e-6); }    // observed 5.0e-7
 
 // Neither padding nor other texts change a prompt's rows.
 BACKEND_TEST(TextEncoder, a_text_does_not_depend_on_others) {

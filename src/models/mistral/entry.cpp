@@ -3,6 +3,8 @@
 
 namespace hearth::models::mistral {
 
+constexpr std::string_view within[] = {"Mistral3ForConditionalGeneration", "Mistral3Model"};
+
 // The architecture in its GGUF files is llama; the window distinguishes them.
 Entry entry() {
   return {
@@ -12,6 +14,7 @@ Entry entry() {
           .model_types = {"mistral"},
           .class_name = "MistralForCausalLM",
           .tokenizer_class = "LlamaTokenizer",
+          .within = within,
           .gguf = {.name = "llama", .marked_by = gguf_window.key, .keys = {gguf_window}, .neighbors = queries_and_keys},
       }),
   };

@@ -44,15 +44,16 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(ZImageTransformer, matches_reference_with_padding) { check(device, "small", 1e-5); }
-BACKEND_TEST(ZImageTransformer, matches_reference_without_padding) { check(device, "full", 1e-5); }
-BACKEND_TEST(ZImageTransformer, matches_reference_with_texts_of_other_lengths) { check(device, "lengths", 1e-5); }
-BACKEND_TEST(ZImageTransformer, matches_reference_without_norms_of_queries_and_keys) { check(device, "plain", 1e-5); }
-BACKEND_TEST(ZImageTransformer, eps_of_each_norm) { check(device, "faint", 1e-5); }
+// Most of the error is torch's: its exp is off by one bit for two of the 128 frequencies of the time.
+BACKEND_TEST(ZImageTransformer, matches_reference_with_padding) { check(device, "small", 2e-5); }                       // observed 3.4e-6
+BACKEND_TEST(ZImageTransformer, matches_reference_without_padding) { check(device, "full", 2e-5); }                     // observed 3.4e-6
+BACKEND_TEST(ZImageTransformer, matches_reference_with_texts_of_other_lengths) { check(device, "lengths", 2e-5); }      // observed 4.7e-6
+BACKEND_TEST(ZImageTransformer, matches_reference_without_norms_of_queries_and_keys) { check(device, "plain", 2e-5); }  // observed 4.6e-6
+BACKEND_TEST(ZImageTransformer, eps_of_each_norm) { check(device, "faint", 1e-6); }                                     // observed 1.5e-7
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(ZImageTransformer, each_config_key_has_the_effect_of_the_reference) {
-  constexpr double limit = 1e-5;
+  constexpr double limit = 1e-5;  // observed 2.4e-6
   const ZImageCase c("perturbed", device);
   EXPECT_CLOSE(c.run(c.config()), c.golden.values("base"), limit);
   int i = 0;
@@ -110,8 +111,8 @@ BACKEND_TEST(ZImageTransformer, weights_in_16_bits_change_little) {
   const ZImageCase c("small", device);
   const std::vector<float> f32 = c.run(c.config()).to_vector();
   const Tensor f16 = c.run(c.config(), {.types = {.hold = DType::f16}}), bf16 = c.run(c.config(), {.types = {.hold = DType::bf16}});
-  EXPECT_CLOSE(f16, f32, 5e-3);
-  EXPECT_CLOSE(bf16, f32, 4e-2);
+  EXPECT_CLOSE(f16, f32, 4e-3);   // observed 7.7e-4
+  EXPECT_CLOSE(bf16, f32, 3e-2);  // observed 8.9e-3
   EXPECT_NE(f16.to_vector(), f32);
   EXPECT_NE(bf16.to_vector(), f32);
 }

@@ -6,7 +6,7 @@
 namespace hearth::parts {
 namespace {
 
-constexpr std::array<NameRule, 9> autoencoder_ends{{
+constexpr std::array<NameRule, 12> autoencoder_ends{{
     {"quant_conv.*", "quant_conv.*"},
     {"post_quant_conv.*", "post_quant_conv.*"},
     {"encoder.conv_in.*", "encoder.conv_in.*"},
@@ -16,6 +16,9 @@ constexpr std::array<NameRule, 9> autoencoder_ends{{
     {"decoder.norm_out.*", "decoder.conv_norm_out.*"},
     {"decoder.conv_out.*", "decoder.conv_out.*"},
     {"encoder.down.#.downsample.conv.*", "encoder.down_blocks.#.downsamplers.0.conv.*"},
+    {"bn.*", "bn.*"},
+    {"encoder.quant_conv.*", "quant_conv.*"},
+    {"decoder.post_quant_conv.*", "post_quant_conv.*"},
 }};
 constexpr std::array<NameRule, 5> autoencoder_resnet{{
     {"norm1.*", "norm1.*"},
@@ -80,7 +83,7 @@ NameMap autoencoder_kl_names(int64_t levels) {
 }
 
 const NetworkFiles autoencoder_kl_files{
-    .classes = {"AutoencoderKL"},
+    .classes = {"AutoencoderKL", "AutoencoderKLFlux2"},
     .spellings = {{.name = "original",
                    .marks = {"decoder.conv_in.weight", "decoder.mid.block_1.conv1.weight", "decoder.up.0.block.0.conv1.weight"},
                    .reading = [](const TensorList& stored,
@@ -90,6 +93,7 @@ const NetworkFiles autoencoder_kl_files{
                    .marks = {"decoder.conv_in.weight", "decoder.mid_block.resnets.0.conv1.weight",
                              "decoder.up_blocks.0.resnets.0.conv1.weight"}}},
     .aliases = aliases,
+    .ignored = {"bn.num_batches_tracked"},  // of a batch norm of the latents
     .encoder = "encoder.",
     .gguf = {.spelling = "original"},
 };

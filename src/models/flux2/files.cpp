@@ -1,0 +1,40 @@
+// FLUX.2 in checkpoint files: Black Forest Labs' transformer and autoencoder, each in a file of its own, and ComfyUI's files with
+// everything.
+#include "models/flux2/files.h"
+
+#include "models/flux2/transformer_files.h"
+#include "models/language_encoder/files.h"
+#include "models/slots.h"
+#include "parts/autoencoder_kl/files.h"
+
+namespace hearth::models::flux2 {
+namespace {
+
+constexpr std::string_view encoder_prefix = "text_encoders.text_encoder.transformer.";
+
+std::vector<NetworkPlace> places() {
+  std::vector<NetworkPlace> all;
+  for (const char* prefix : {"model.diffusion_model.", "diffusion_model.", "transformer.", ""})
+    all.push_back({prefix, &transformer_files, &slots::transformer});
+  for (const char* prefix : {"vae.", "first_stage_model.", ""}) all.push_back({prefix, &parts::autoencoder_kl_files, &slots::vae});
+  for (const std::string_view prefix : {encoder_prefix, std::string_view("text_encoders.mistral3_24b.transformer."),
+                                        std::string_view("text_encoders.qwen3_4b.transformer."),
+                                        std::string_view("text_encoders.qwen3_8b.transformer."), std::string_view()})
+    all.push_back({prefix, &language_encoder::files, &slots::text_encoder});
+  return all;
+}
+
+}  // namespace
+
+const ImageFiles files{
+    .slots = {&slots::transformer, &slots::vae, &slots::text_encoder},
+    .places = places(),
+    .leftovers = {"*scaled_fp8", "text_encoders.*.logit_scale"},
+    .written = {{&slots::transformer, &transformer_files, "original", "model.diffusion_model."},
+                {&slots::vae, &parts::autoencoder_kl_files, "original", "vae."},
+                {&slots::text_encoder, &language_encoder::files, "transformers", encoder_prefix}},
+    .signatures = transformer_signatures,
+    .gguf_architecture = "flux",
+};
+
+}  // namespace hearth::models::flux2
