@@ -170,8 +170,10 @@ std::vector<models::ControlTask> controls_of(const Request& r) {
   std::vector<models::ControlTask> controls;
   for (const Control& control : r.controls) {
     if (control.path.empty()) fail<UsageError>("control: no network is given, expected a path");
-    controls.push_back({.control = control, .image = control_image(pixels_of(control.image, "control image"), control.preprocess)});
-    controls.back().control.image = {};
+    controls.push_back(
+        {.control = control, .image = control_image(pixels_of(control.image, "control image"), control.preprocess), .mask = {}});
+    if (control.mask) controls.back().mask = luma(pixels_of(*control.mask, "mask of a control image"));
+    controls.back().control.image = {}, controls.back().control.mask.reset();
     check_geometry(r.edit, "--control");
   }
   return controls;

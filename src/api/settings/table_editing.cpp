@@ -63,7 +63,9 @@ template <class Given> Json texts_of(const std::vector<Given>& all) {
 
 // One of them in metadata.
 template <class Given> Json stored(const Given& given) {
-  return {{"file", valid_utf8(to_text(given))}, {"image", valid_utf8(given.image_name)}, {"image_sha256", sum_of(given.image)}};
+  Json one{{"file", valid_utf8(to_text(given))}, {"image", valid_utf8(given.image_name)}, {"image_sha256", sum_of(given.image)}};
+  if (given.mask) one["mask"] = valid_utf8(given.mask_name), one["mask_sha256"] = sum_of(*given.mask);
+  return one;
 }
 
 Row controls() {
@@ -71,8 +73,10 @@ Row controls() {
       .setting = {.name = "controls",
                   .flags = "--control",
                   .type = "KEY=VALUE[,KEY=VALUE]",
-                  .help = "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
-                          "(shares of the steps), mode=NAME (of a union), guess=on, preprocess=HOW; repeat it for several",
+                  .help =
+                      "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
+                      "(shares of the steps), mode=NAME (of a union), mask=FILE (of one that fills), guess=on, preprocess=HOW; repeat it "
+                      "for several",
                   .default_text = "none",
                   .group = group::adapters,
                   .repeatable = true},
@@ -109,11 +113,7 @@ Row image_prompts() {
                     .metadata_value =
                         [](const Request& r) {
                           Json list = Json::array();
-                          for (const ImagePrompt& prompt : r.image_prompts) {
-                            list.push_back(stored(prompt));
-                            if (prompt.mask)
-                              list.back()["mask"] = valid_utf8(prompt.mask_name), list.back()["mask_sha256"] = sum_of(*prompt.mask);
-                          }
+                          for (const ImagePrompt& prompt : r.image_prompts) list.push_back(stored(prompt));
                           return list;
                         },
                     .rerun = rerun_image_prompts},

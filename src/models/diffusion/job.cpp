@@ -42,6 +42,13 @@ void LatentJob::add_controls() {
     for (const RunControl& control : controls) {
       control.model->check_size(pass.width, pass.height);
       add_once(pass.control_members, control.member);
+      if (control.model->sight() != ControlSight::pixels && !model_.facts().codec.encodes)
+        fail<UsageError>("{}: sees latents, but the autoencoder is a decoder only, expected one with an encoder", control.file);
+    }
+    if (model_.facts().codec.draws) {
+      pass.edit.encodings.controls = draws_of(controls);
+      pass.edit.encodings.before += pass.edit.encodings.controls;
+      if (pass.edit.encodings.of_batch) *pass.edit.encodings.of_batch += pass.edit.encodings.controls;
     }
     for (const RunImagePrompt& prompt : image_prompts) add_once(pass.control_members, prompt.member);
   }

@@ -53,6 +53,7 @@ struct Run {
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
   EncodedImage origin = {};                              // the image that the run starts from
   std::optional<ActiveControls> controls = {};
+  std::vector<Tensor> control_latents = {};  // encode_controls()
   std::vector<ActiveImagePrompt> image_prompts = {};
   std::vector<Tensor> references = {};  // latents of reference images, on the denoiser's device
   LatentColors colors = {};             // of previews without a preview decoder
@@ -84,6 +85,9 @@ struct Run {
     bool requested = false;
     unless_dry(host, [&] { requested = request.finish && *request.finish; });
     return requested;
+  }
+  bool sees_latents() const {
+    return std::ranges::any_of(p.controls, [](const RunControl& c) { return c.model->sight() != ControlSight::pixels; });
   }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
@@ -152,6 +156,11 @@ void Run::encode_images() {
     }
   }
   if (shows_colors()) colors = fit_colors(codec({}), host);
+  if (sees_latents()) {
+    control_latents = encode_controls(p.controls, request.compat, p.draws(), p.latents, codec(plan.tile), host);
+    for (const Tensor& latents : control_latents)
+      if (latents) require_finite(latents, "vae", "the latents of a control image", result);
+  }
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -199,7 +208,10 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
       return [&, beside](const Tensor& y, const Conditioning& given, Portions portions) {
-        const TensorLists added = controlled ? (*controls)(moment, y, timestep, given, portions.negative) : TensorLists();
+        const TensorLists added =
+            controlled ? (*controls)(moment, {.x = y, .timestep = timestep, .given = given, .embedded_guidance = p.embedded_guidance},
+                                     portions.negative, given_at(prompt.conditions[0], memory.step))
+                       : TensorLists();
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(
             loaded, y, timestep,
@@ -295,7 +307,10 @@ void Run::sample() {
     image_prompts = active(p.image_prompts, networks, p.width, p.height);
   }
   if (!p.controls.empty()) {
-    controls.emplace(p.controls, networks, std::array{p.height, p.width}, host, device_of({.role = Role::denoiser, .member = 0}));
+    control_latents.resize(p.controls.size());
+    controls.emplace(p.controls, control_latents, networks, std::array{p.height, p.width}, members[0]->facts().codec.factor, host,
+                     device_of({.role = Role::denoiser, .member = 0}));
+    control_latents.clear();
   }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
@@ -318,7 +333,9 @@ void Run::sample() {
   } else {  // the sampler controls its steps by the error of one image
     std::vector<Tensor> images;
     for (int64_t b = 0; b < B; ++b) {
+    const std::optional<ActiveControls> of_batch = controls;
       sampling::NoiseRequest alone = p.draws();
+      if (of_batch) controls = of_batch->slice(b, b + 1);
       alone.given = {};
       (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
       sampling::Noise own = sampling::make_noise(request.compat, alone, schedule, *p.sampling);
@@ -362,7 +379,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.shows_colors()) r.encode_images();
+  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.sees_latents() || r.shows_colors()) r.encode_images();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

@@ -8,6 +8,7 @@
 
 #include "models/image_family.h"
 #include "models/stable_diffusion/config.h"
+#include "models/stable_diffusion/control.h"
 #include "models/stable_diffusion/image_prompt.h"
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
@@ -48,6 +49,7 @@ ImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipel
       .claims = claims,
       .files = &files,
       .options = family.options,
+      .controls = control_places(),
       .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {
         return std::make_unique<StableDiffusion>(checkpoint, family);
