@@ -241,6 +241,11 @@ TEST_F(Controls, text_and_control_are_inverse) {
   EXPECT_NE(complaint("path=a").find("has no image"), std::string::npos);
   EXPECT_NE(complaint("a.safetensors").find("does not begin with a key"), std::string::npos);
   EXPECT_NE(complaint("path=a,path=b,image=c").find("path is given twice"), std::string::npos);
+  EXPECT_EQ(complaint("path=a,image=b.png,scal=2"),
+            "UsageError: control: 'scal' is unknown, expected one of path, image, mask, scale, start, end, mode, guess, preprocess; did "
+            "you mean scale?");
+  EXPECT_NE(complaint("path=a,strat=0.5,image=b").find("'strat' is unknown"), std::string::npos);
+  EXPECT_NE(complaint("imagge=b,path=a").find("'imagge' is unknown"), std::string::npos);
   EXPECT_NE(complaint("path=a,image=b,scale=x").find("scale is 'x', expected a number"), std::string::npos);
   EXPECT_NE(complaint("path=a,image=b,guess=yes").find("guess is 'yes', expected on or off"), std::string::npos);
 }
