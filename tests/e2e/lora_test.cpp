@@ -203,6 +203,22 @@ TEST_F(LoraRun, metadata_and_rerun_know_the_adapters) {
 TEST_F(LoraRun, prompts_of_a1111_name_adapters_in_a_folder) {
   const fs::path loras = folder / "loras" / "styles";
   fs::create_directories(loras);
+TEST_F(LoraRun, inspect_says_how_much_of_an_adapter_a_model_has) {
+  const size_t modules = all.at("kohya").at("values").size();
+  const auto said = [&](const fs::path& file, const char* of) { return inspect(file, {}, checkpoint_folder(of)).text; };
+  const auto fits = [&](const char* of, size_t n) {
+    return fmt::format("fits {}: {} of {} modules", checkpoint_folder(of).string(), n, modules);
+  };
+  EXPECT_NE(said(lora("kohya").file, "pndm").find(fits("pndm", modules)), std::string::npos) << said(lora("kohya").file, "pndm");
+  EXPECT_NE(said(lora("kohya").file, "sd3").find(fits("sd3", 0)), std::string::npos) << said(lora("kohya").file, "sd3");
+  EXPECT_NE(complaint_of([&] { said(checkpoint / "vae", "pndm"); }).find("holds no control network, only"), std::string::npos);
+  const fs::path nets = golden_folder() / "control";
+  EXPECT_NE(said(nets / "canny", "pndm").find("pndm: ControlNetModel"), std::string::npos) << said(nets / "canny", "pndm");
+  EXPECT_NE(said(nets / "canny", "sd3").find("does not fit"), std::string::npos);
+  EXPECT_NE(said(nets / "authors/sd3_depth.safetensors", "sd3").find("sd3: SD3ControlNetModel"), std::string::npos);
+  EXPECT_NE(said(nets / "flux_union", "sd3").find("is a FluxControlNetModel for FLUX.1"), std::string::npos);
+}
+
   fs::copy_file(lora("kohya").file, loras / "oil.safetensors");
   const auto run = [&](const std::string& tag) {
     Request r = request;
