@@ -183,7 +183,8 @@ std::vector<models::ImagePromptTask> image_prompts_of(const Request& r) {
   std::vector<models::ImagePromptTask> prompts;
   for (const ImagePrompt& prompt : r.image_prompts) {
     if (prompt.path.empty()) fail<UsageError>("image prompt: no adapter is given, expected a path");
-    models::ImagePromptTask task{.prompt = prompt, .image = pixels_of(prompt.image, "image prompt"), .mask = {}};
+    models::ImagePromptTask task{.prompt = prompt, .image = {}, .mask = {}};
+    if (prompt.image.width > 0 || prompt.face.empty()) task.image = pixels_of(prompt.image, "image prompt");
     if (prompt.mask) task.mask = pixels_of(*prompt.mask, "mask of an image prompt");
     task.prompt.image = {}, task.prompt.mask.reset();
     prompts.push_back(std::move(task));

@@ -129,14 +129,16 @@ std::vector<RunImagePrompt> LatentImageModel::open_image_prompts(const ImageTask
   std::vector<RunImagePrompt> all;
   for (const ImagePromptTask& asked : task.image_prompts) {
     const std::string path = std::filesystem::absolute(asked.prompt.path).lexically_normal().string();
-    const auto& adapter =
-        opened(adapters_, "ip_adapter", path, open_ip_adapter, [&](GivenComponent& given) { return members_[0]->image_prompt_for(given); });
+    const auto& adapter = opened(adapters_, "ip_adapter", path, open_ip_adapter, [&](GivenComponent& given) {
+      return members_[0]->image_prompt_for(given, networks_.tensors_of_denoiser());
+    });
     all.push_back({.member = adapter.member,
                    .model = adapter.model,
                    .scale = asked.prompt.scale,
-                   .image = asked.image,
+                   .input = {.image = asked.image, .face = asked.prompt.face, .shortcut = asked.prompt.shortcut},
                    .mask = asked.mask,
                    .file = path});
+    adapter.model->check(all.back().input);
   }
   return in_fixed_order(std::move(all));
 }

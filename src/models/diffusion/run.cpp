@@ -131,13 +131,14 @@ void Run::encode_image_prompt() {
 // The tokens of image prompts, in the conditionings of the prompt and the negative prompt.
 void Run::encode_image_prompts() {
   const Which encoders{.role = Role::image_encoder, .member = 0};
-  need(encoders);
+  const bool sees = networks.networks().has(Role::image_encoder);  // vectors of faces need none
+  if (sees) need(encoders);
   need({.role = Role::control, .controls = p.control_members});
   const auto start = Clock::now();
   add_tokens(p.image_prompts, networks, host, device_of({.role = Role::denoiser, .member = 0}), prompts[0]);
-  for (EncodedPrompt& prompt : prompts[0]) require_finite(prompt, networks.networks().first_name(encoders), result);
+  for (EncodedPrompt& prompt : prompts[0]) require_finite(prompt, sees ? networks.networks().first_name(encoders) : "ip_adapter", result);
   result.encode_seconds += seconds_since(start);
-  if (plan.release) networks.release(encoders);
+  if (plan.release && sees) networks.release(encoders);
 }
 
 // The autoencoder's work before the run: images [H, W, 3] → latents [B, h, w, C], and the colors of latents for previews.
@@ -155,12 +156,12 @@ void Run::encode_images() {
       latents = latents.to(device_of({.role = Role::denoiser, .member = 0}));
     }
   }
-  if (shows_colors()) colors = fit_colors(codec({}), host);
   if (sees_latents()) {
     control_latents = encode_controls(p.controls, request.compat, p.draws(), p.latents, codec(plan.tile), host);
     for (const Tensor& latents : control_latents)
       if (latents) require_finite(latents, "vae", "the latents of a control image", result);
   }
+  if (shows_colors()) colors = fit_colors(codec({}), host);
   result.encode_seconds += seconds_since(start);
   if (!plan.everything) networks.release(codec_alone);
 }
@@ -332,10 +333,10 @@ void Run::sample() {
     result.latents = through_all({.x = first}, noise, memory, origin);
   } else {  // the sampler controls its steps by the error of one image
     std::vector<Tensor> images;
-    for (int64_t b = 0; b < B; ++b) {
     const std::optional<ActiveControls> of_batch = controls;
-      sampling::NoiseRequest alone = p.draws();
+    for (int64_t b = 0; b < B; ++b) {
       if (of_batch) controls = of_batch->slice(b, b + 1);
+      sampling::NoiseRequest alone = p.draws();
       alone.given = {};
       (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
       sampling::Noise own = sampling::make_noise(request.compat, alone, schedule, *p.sampling);

@@ -25,7 +25,8 @@ class StableDiffusion final : public diffusion::LatentModel {
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
   std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given,
                                                              const std::shared_ptr<TensorSource>& denoiser) const override;
-  std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given) const override;
+  std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given,
+                                                                      const std::shared_ptr<TensorSource>& denoiser) const override;
   void require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const override;
   const diffusion::AutoencoderConfig* autoencoder() const override { return &config_.vae; }
 
@@ -48,8 +49,8 @@ ImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipel
       .pipelines = std::move(pipelines),
       .claims = claims,
       .files = &files,
-      .options = family.options,
       .controls = control_places(),
+      .options = family.options,
       .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {
         return std::make_unique<StableDiffusion>(checkpoint, family);
