@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "e2e/editing_cases_test.h"
@@ -190,6 +191,35 @@ TEST_F(ImagePrompts, a_face_changes_weights_for_its_run_alone) {
   twice.image_prompts.push_back(request("face_half").image_prompts[0]);
   twice.image_prompts[1].scale = 1e-6;
   EXPECT_LE(relative_error(latents(m, twice), with), 1e-4);
+}
+
+// A vector in a file of NumPy, from the command's text to the metadata and back.
+TEST_F(ImagePrompts, a_face_is_read_from_a_file_and_metadata_name_it) {
+  const TemporaryFolder folder;
+  const fs::path npy = folder / "face,1.npy", made = folder / "made.png";
+  const std::vector<float> vector = golden("face0").to_vector();
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16), }";
+  header.resize(118, ' ');
+  std::ofstream(npy, std::ios::binary) << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header
+                                       << std::string(reinterpret_cast<const char*>(vector.data()), 4 * vector.size());
+  const std::string text = fmt::format("path={},faceid={}", adapter("face").string(), npy.string());
+  Request r = request("face");
+  r.decode = true;
+  r.image_prompts = {parse_image_prompt(text)};
+  EXPECT_EQ(r.image_prompts[0].face, vector);
+  EXPECT_EQ(to_text(r.image_prompts[0]), text);
+  const Generation run = opened("face").generate(r);
+  EXPECT_LE(relative_error(run.latents.values, golden("face").to_vector()), 1e-4);
+  run.images.at(0).save(made);
+  const Rerun again = rerun_of(made);
+  const auto flag = std::ranges::find(again.arguments, "--ip-adapter");
+  ASSERT_NE(flag, again.arguments.end());
+  EXPECT_EQ(*(flag + 1), text);
+  EXPECT_TRUE(again.images.empty());
+  for (const std::string& line : again.not_reproduced) EXPECT_EQ(line.find("image encoder"), std::string::npos) << line;
+  ASSERT_EQ(again.files.size(), 1u);
+  EXPECT_EQ(again.files[0].file, npy.string());
+  EXPECT_EQ(again.files[0].sha256, file_sum(npy));
 }
 
 TEST_F(ImagePrompts, what_a_face_needs_is_named) {

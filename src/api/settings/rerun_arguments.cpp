@@ -54,7 +54,8 @@ void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
 
 void rerun_image_prompts(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
   rerun_controls(row, stored, recipe, r);
-  if (!stored.empty()) r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
+  if (std::ranges::any_of(stored, [](const Json& one) { return one.contains("image"); }))  // a face's vector needs none
+    r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
 }
 
 // Image encoders are not part of the checkpoint, and their files are not stored.
