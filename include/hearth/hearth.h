@@ -287,12 +287,13 @@ std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, 
 std::vector<Named> list_backends();
 
 // Describes a file or folder. A checkpoint: family, components, precisions, sizes, configuration, missing and unused tensors. An image
-// (PNG, JPEG, WebP): its format and metadata. IoError if the path does not exist or cannot be read.
+// (PNG, JPEG, WebP): its format and metadata. An adapter: what it is for; with `model`, a checkpoint, how much of the adapter fits that.
+// IoError if the path does not exist or cannot be read; UsageError for a model and what is no adapter.
 struct Inspection {
   std::string text;  // human-readable, several lines
   std::string json;  // the same as JSON
   bool usable = false;
 };
-Inspection inspect(const std::filesystem::path& path, const std::string& variant = {});
+Inspection inspect(const std::filesystem::path& path, const std::string& variant = {}, const std::filesystem::path& model = {});
 
 }  // namespace hearth

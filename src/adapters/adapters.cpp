@@ -46,6 +46,11 @@ void require_own(const AdapterFile& file, const Coverage& c, std::span<const Ada
   throw error;
 }
 
+Coverage without_unknown(Coverage c) {
+  c.unknown.clear();
+  return c;
+}
+
 void require_covered(const AdapterFile& file, const Coverage& c) {
   if (!c.unknown.empty())
     fail<WeightError>("{}: {} tensors are no part of an adapter that hearth knows: {}", c.path.string(), c.unknown.size(),
@@ -179,7 +184,7 @@ Adapters read_adapters(std::span<const AdapterUse> uses, std::span<const Adapted
       if (changes_bias(delta)) of.bias.push_back(delta);
       if (!keys[w.network].ends_with(key + "\n")) keys[w.network] += key + "\n";
     });
-    require_covered(*file, coverage);
+    require_covered(*file, use->among_others ? without_unknown(coverage) : coverage);
     if (!any_part)
       fail<UsageError>("{}: no module of the adapter is part of '{}', expected names such as 'down_blocks.1.*'", use->path.string(),
                        use->parts[0].pattern);

@@ -25,6 +25,7 @@ struct AdapterUse {
   double strength = 1;              // on the denoiser, or on a language model
   double text_strength = 1;         // on text encoders
   std::vector<PartStrength> parts;  // of all that match a module, the last applies
+  bool among_others = false;        // the file holds more than the adapter, which is no error
 };
 
 struct Adapters {

@@ -10,7 +10,7 @@ namespace hearth::cli {
 namespace {
 
 void run_inspect(std::span<const std::string> arguments) {
-  std::string path, variant;
+  std::string path, variant, model;
   bool json = false;
   Flags flags(
       "inspect",
@@ -20,13 +20,16 @@ void run_inspect(std::span<const std::string> arguments) {
   flags.text("path", "PATH",
              "A folder in the diffusers layout, a component's folder, a safetensors, GGUF or PyTorch file, or an image (PNG, JPEG, WebP)",
              path, "required");
+  flags.path("-m,--model", "Checkpoint: says how much of an adapter, the PATH, it has, or whether a control network fits it", model,
+             "none");
   add_variant(flags, variant);
   add_json(flags, "what the text says, with numbers", json);
   flags.example("hearth inspect stable-diffusion-v1-5", "The contents of a checkpoint, and whether hearth can run it");
+  flags.example("hearth inspect style.safetensors -m stable-diffusion-v1-5", "How much of a LoRA a model has");
   flags.example("hearth inspect house.png", "The generation parameters of an image");
   if (!flags.parse(arguments)) return;
   if (path.empty()) fail<UsageError>("inspect: the path is missing, expected a checkpoint or an image");
-  const Inspection found = hearth::inspect(path, variant);
+  const Inspection found = hearth::inspect(path, variant, model);
   fmt::print("{}{}", json ? found.json : found.text, json ? "\n" : "");
 }
 

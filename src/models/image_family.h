@@ -43,7 +43,8 @@ struct ImageFamily {
   bool (*claims)(const Checkpoint&) = nullptr;  // selects among their checkpoints; absent: all that no other family claims
   // Its files.cpp: signatures of single files, and built-in configurations; null: diffusers folders only.
   const ImageFiles* files = nullptr;
-  std::vector<Option> options = {};  // the family's own
+  std::vector<NetworkPlace> controls = {};  // control networks for its models, in files of their own
+  std::vector<Option> options = {};         // the family's own
   // Built-in configurations that `hearth bench` measures at full size with generated weights.
   std::vector<Benchmark> benchmarks = {};
   // Reads all configurations; no weights.

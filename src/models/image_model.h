@@ -43,8 +43,9 @@ struct ImageEdit {
 
 // A control network of a run, and the image that it sees.
 struct ControlTask {
-  Control control;  // without its image
+  Control control;  // without its images
   Pixels image;     // of any size
+  PixelMask mask;   // of any size; 0 × 0: none
 };
 
 // An image prompt of a run.

@@ -39,6 +39,10 @@ TEST_F(ControlFlags, what_is_wrong_is_refused_in_one_line) {
   EXPECT_EQ(not_one_line(run({"--control", "path=" + network}), 2), "");
   EXPECT_EQ(not_one_line(run({"--control", "path=" + network + ",image=start.png,scale=big"}), 2), "");
   EXPECT_EQ(not_one_line(run({"--control", "path=" + network + ",image=missing.png"}), 1), "");
+  const Ended typo = run({"--control", "path=" + network + ",image=start.png,scal=2"});
+  EXPECT_EQ(not_one_line(typo, 2), "");
+  EXPECT_NE(typo.err.find("'scal' is unknown"), std::string::npos) << typo.err;
+  EXPECT_NE(typo.err.find("did you mean scale?"), std::string::npos) << typo.err;
   EXPECT_EQ(not_one_line(run({"--control", "path=" + golden + "control/xl,image=start.png"}), 1), "");
   EXPECT_EQ(not_one_line(run({"--control-preprocess", "canny"}), 2), "");
   EXPECT_EQ(not_one_line(run({"--save-control", "b.png"}), 2), "");

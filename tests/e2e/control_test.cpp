@@ -7,7 +7,7 @@
 #include <list>
 #include <nlohmann/json.hpp>
 
-#include "e2e/editing_cases_test.h"
+#include "e2e/control_cases_test.h"
 #include "hearth/rerun.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
@@ -20,32 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// A folder as diffusers saves it; NAME_lora: a Control-LoRA.
-fs::path network(const std::string& name) {
-  if (name.ends_with("_lora")) return golden_folder() / "control/authors" / (name + ".safetensors");
-  return golden_folder() / "control" / name;
-}
+struct Controls : testing::Test, ControlCases {
+  Controls() : ControlCases("control") { add_detached_backend(); }
 
-struct Controls : testing::Test, EditingCases {
-  Controls() : EditingCases("control") { add_detached_backend(); }
-
-  Control control_of(const Json& c) const {
-    const int64_t W = c.at("size")[0], H = c.at("size")[1];
-    return {.path = network(c.at("network")),
-            .image = image(fmt::format("control{}", c.at("seed").get<int>()), W, H),
-            .scale = c.value("scale", 1.0),
-            .start = c.value("start", 0.0),
-            .end = c.value("end", 1.0),
-            .mode = c.value("mode", ""),
-            .guess = c.value("guess", false)};
-  }
-  Request request(const std::string& name) const {
-    const Json& c = cases.at(name);
-    Request r = request_of(c);
-    r.width = c.at("width").get<int64_t>(), r.height = c.at("height").get<int64_t>();
-    for (const Json& control : c.at("controls")) r.controls.push_back(control_of(control));
-    return r;
-  }
   // The checkpoint of a case, in a copy if its UNet is another.
   fs::path folder(const Json& c) {
     if (!c.contains("unet")) return folder_of(c);
@@ -59,7 +36,6 @@ struct Controls : testing::Test, EditingCases {
     other_.emplace_back(Model::open(folder(c), {.precision = Precision::f32}));
     return other_.back();
   }
-  std::vector<float> latents(Model& m, const Request& r) { return m.generate(r).latents.values; }
   std::string complaint(const std::function<void(Request&)>& change, const std::string& name = "plain") {
     Request r = request(name);
     change(r);
@@ -194,11 +170,12 @@ TEST_F(Controls, what_does_not_fit_is_refused) {
     const std::string message = complaint(change, name);
     EXPECT_NE(message.find(wanted), std::string::npos) << message;
   };
-  expect(path(network("xl")),
+  expect(path(control_network("xl")),
          "is for a UNet with channels 8, 16, 16 in 1, 1, 1 layers, text states of width 32, an added embedding of width 50");
-  expect(path(network("t2i_xl")), "makes features of 8 for 16×16 pixels");
-  expect(path(network("canny")), "is for a UNet with channels 8, 16, 24", "xl");
-  expect(path(network("xl_lora")), "xl_lora.safetensors: changes 'add_embedding.linear_1.weight', which the model's UNet does not have");
+  expect(path(control_network("t2i_xl")), "makes features of 8 for 16×16 pixels");
+  expect(path(control_network("canny")), "is for a UNet with channels 8, 16, 24", "xl");
+  expect(path(control_network("xl_lora")),
+         "xl_lora.safetensors: changes 'add_embedding.linear_1.weight', which the model's UNet does not have");
   expect(path(golden_folder() / "nowhere"), "no such file or folder");
   expect(path(checkpoint_folder("pndm") / "unet"), "holds no control network, only UNet");
   expect([](Request& r) { r.controls[0].mode = "canny"; }, "is for one kind of images, expected no mode, not 'canny'");
@@ -217,14 +194,14 @@ TEST_F(Controls, what_does_not_fit_is_refused) {
               Request r{.prompt = "a"};
               r.controls = request("plain").controls;
               m.generate(r);
-            }).find("control networks are not supported for"),
+            }).find("is a ControlNetModel for Stable Diffusion 1, Stable Diffusion 2, Stable Diffusion XL"),
             std::string::npos);
 }
 
 TEST_F(Controls, damaged_files_are_refused) {
   const TemporaryFolder folder;
   const fs::path own = folder.path() / "cut.safetensors";
-  fs::copy_file(network("canny") / "diffusion_pytorch_model.safetensors", own);
+  fs::copy_file(control_network("canny") / "diffusion_pytorch_model.safetensors", own);
   fs::resize_file(own, fs::file_size(own) / 2);
   EXPECT_NE(complaint([&](Request& r) { r.controls[0].path = own; }).find("cut.safetensors"), std::string::npos);
 }
@@ -235,7 +212,7 @@ TEST_F(Controls, a_changed_file_is_read_again) {
   const fs::path own = folder.path() / "net.safetensors";
   const auto put = [&](const char* name) {
     fs::remove(own);
-    fs::copy_file(network(name) / "diffusion_pytorch_model.safetensors", own);
+    fs::copy_file(control_network(name) / "diffusion_pytorch_model.safetensors", own);
   };
   Model& m = model("pndm");
   Request r = request("t2i");
@@ -245,7 +222,7 @@ TEST_F(Controls, a_changed_file_is_read_again) {
   put("canny");
   EXPECT_EQ(latents(m, r), latents(m, [&] {
               Request other = request("t2i");
-              other.controls[0].path = network("canny");
+              other.controls[0].path = control_network("canny");
               return other;
             }()));
 }
@@ -264,6 +241,11 @@ TEST_F(Controls, text_and_control_are_inverse) {
   EXPECT_NE(complaint("path=a").find("has no image"), std::string::npos);
   EXPECT_NE(complaint("a.safetensors").find("does not begin with a key"), std::string::npos);
   EXPECT_NE(complaint("path=a,path=b,image=c").find("path is given twice"), std::string::npos);
+  EXPECT_EQ(complaint("path=a,image=b.png,scal=2"),
+            "UsageError: control: 'scal' is unknown, expected one of path, image, mask, scale, start, end, mode, guess, preprocess; did "
+            "you mean scale?");
+  EXPECT_NE(complaint("path=a,strat=0.5,image=b").find("'strat' is unknown"), std::string::npos);
+  EXPECT_NE(complaint("imagge=b,path=a").find("'imagge' is unknown"), std::string::npos);
   EXPECT_NE(complaint("path=a,image=b,scale=x").find("scale is 'x', expected a number"), std::string::npos);
   EXPECT_NE(complaint("path=a,image=b,guess=yes").find("guess is 'yes', expected on or off"), std::string::npos);
 }
@@ -274,7 +256,8 @@ TEST_F(Controls, metadata_can_make_the_image_again) {
   image("control0", 64, 64).save(edges);
   Request r = request("plain");
   r.decode = true;
-  r.controls = {parse_control(fmt::format("path={},image={},scale=0.8,preprocess=invert", network("canny").string(), edges.string()))};
+  r.controls = {
+      parse_control(fmt::format("path={},image={},scale=0.8,preprocess=invert", control_network("canny").string(), edges.string()))};
   model("pndm").generate(r).images.at(0).save(made);
   const Rerun rerun = rerun_of(made);
   const auto flag = std::ranges::find(rerun.arguments, "--control");

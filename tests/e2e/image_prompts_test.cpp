@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "e2e/editing_cases_test.h"
@@ -26,11 +27,13 @@ struct ImagePrompts : testing::Test, EditingCases {
   ImagePrompt prompt_of(const Json& c) const {
     const int seed = c.at("seed");
     ImagePrompt p{.path = adapter(c.at("adapter")),
-                  .image = image(fmt::format("prompt{}", seed), c.at("size")[0], c.at("size")[1]),
+                  .image = c.contains("size") ? image(fmt::format("prompt{}", seed), c.at("size")[0], c.at("size")[1]) : Image(),
                   .image_name = {},
                   .scale = c.value("scale", 1.0),
                   .mask = {},
                   .mask_name = {}};
+    if (c.value("face", false)) p.face = golden(fmt::format("face{}", seed)).to_vector();
+    p.shortcut = c.value("shortcut", false);
     if (c.contains("mask")) p.mask = image(fmt::format("where{}", seed), c.at("mask")[0], c.at("mask")[1]);
     return p;
   }
@@ -74,7 +77,7 @@ TEST_F(ImagePrompts, latents_are_those_of_diffusers) {
 
 TEST_F(ImagePrompts, latents_are_those_of_diffusers_on_other_devices) {
   for (const char* backend : {"reference", "detached"})
-    for (const char* name : {"plain", "plus", "mask_two", "xl"}) {
+    for (const char* name : {"plain", "plus", "mask_two", "xl", "face_plus"}) {
       Model m = Model::open(checkpoint_folder(cases.at(name).at("checkpoint")), options({.device = backend}));
       EXPECT_LE(relative_error(latents(m, request(name)), golden(name).to_vector()), 1e-4) << backend << " " << name;
     }
@@ -157,11 +160,83 @@ TEST_F(ImagePrompts, text_is_parsed_and_what_is_wrong_is_named) {
   EXPECT_EQ(p.image.width, 4);
   EXPECT_EQ(p.mask->width, 4);
   const auto said = [](const std::string& text) { return complaint_of([&] { parse_image_prompt(text); }); };
-  EXPECT_EQ(said("path=x"), "UsageError: image prompt: 'path=x' has no image, expected path=PATH,image=FILE");
+  EXPECT_EQ(said("path=x"),
+            "UsageError: image prompt: 'path=x' has no image, expected path=PATH,image=FILE, or faceid=FILE for a FaceID adapter");
+  EXPECT_NE(said("path=x,image=" + png + ",shortcut=yes").find("shortcut is 'yes', expected on or off"), std::string::npos);
+  EXPECT_NE(said("path=x,image=" + png + ",shortcuts=on").find("'shortcuts' is unknown"), std::string::npos);
+  EXPECT_NE(said("path=x,faceid=/nowhere.npy").find("/nowhere.npy"), std::string::npos);
   EXPECT_NE(said("path=x,image=" + png + ",scale=much").find("scale is 'much', expected a number"), std::string::npos);
   EXPECT_NE(said("path=x,path=y,image=" + png).find("path is given twice"), std::string::npos);
-  EXPECT_NE(said("model=x").find("expected one of path, image, mask, scale"), std::string::npos);
+  EXPECT_NE(said("model=x").find("expected one of path, image, faceid, mask, scale, shortcut"), std::string::npos);
   EXPECT_NE(said("path=x,image=/nowhere.png").find("/nowhere.png"), std::string::npos);
+}
+
+// The LoRA in the file of a FaceID adapter acts at its full strength, whatever the scale, and is gone without the prompt.
+TEST_F(ImagePrompts, a_face_changes_weights_for_its_run_alone) {
+  Model& m = opened("face");
+  Request r = request("face");
+  const std::vector<float> with = latents(m, r);
+  r.image_prompts[0].scale = 1e-6;
+  const std::vector<float> lora_alone = latents(m, r);
+  r.image_prompts[0].scale = 0;
+  const std::vector<float> none = latents(m, r);
+  EXPECT_GE(relative_error(lora_alone, none), 1e-3);
+  EXPECT_GE(relative_error(lora_alone, with), 1e-3);
+  r.image_prompts.clear();
+  EXPECT_EQ(latents(m, r), none);
+  Model without_encoder = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32});
+  EXPECT_EQ(latents(without_encoder, request("face")), with);
+  // Two prompts of one file: its LoRA once.
+  Request twice = request("face");
+  twice.image_prompts.push_back(request("face_half").image_prompts[0]);
+  twice.image_prompts[1].scale = 1e-6;
+  EXPECT_LE(relative_error(latents(m, twice), with), 1e-4);
+}
+
+// A vector in a file of NumPy, from the command's text to the metadata and back.
+TEST_F(ImagePrompts, a_face_is_read_from_a_file_and_metadata_name_it) {
+  const TemporaryFolder folder;
+  const fs::path npy = folder / "face,1.npy", made = folder / "made.png";
+  const std::vector<float> vector = golden("face0").to_vector();
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16), }";
+  header.resize(118, ' ');
+  std::ofstream(npy, std::ios::binary) << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header
+                                       << std::string(reinterpret_cast<const char*>(vector.data()), 4 * vector.size());
+  const std::string text = fmt::format("path={},faceid={}", adapter("face").string(), npy.string());
+  Request r = request("face");
+  r.decode = true;
+  r.image_prompts = {parse_image_prompt(text)};
+  EXPECT_EQ(r.image_prompts[0].face, vector);
+  EXPECT_EQ(to_text(r.image_prompts[0]), text);
+  const Generation run = opened("face").generate(r);
+  EXPECT_LE(relative_error(run.latents.values, golden("face").to_vector()), 1e-4);
+  run.images.at(0).save(made);
+  const Rerun again = rerun_of(made);
+  const auto flag = std::ranges::find(again.arguments, "--ip-adapter");
+  ASSERT_NE(flag, again.arguments.end());
+  EXPECT_EQ(*(flag + 1), text);
+  EXPECT_TRUE(again.images.empty());
+  for (const std::string& line : again.not_reproduced) EXPECT_EQ(line.find("image encoder"), std::string::npos) << line;
+  ASSERT_EQ(again.files.size(), 1u);
+  EXPECT_EQ(again.files[0].file, npy.string());
+  EXPECT_EQ(again.files[0].sha256, file_sum(npy));
+}
+
+TEST_F(ImagePrompts, what_a_face_needs_is_named) {
+  const auto said = [&](const std::string& name, const std::function<void(ImagePrompt&)>& change) {
+    Request r = request(name);
+    change(r.image_prompts[0]);
+    return complaint_of([&] { opened(name).generate(r); });
+  };
+  const Image picture = request("plain").image_prompts[0].image;
+  EXPECT_NE(said("face", [&](ImagePrompt& p) { p.face.clear(), p.image = picture; }).find("the vector of a face only, expected no image"),
+            std::string::npos);
+  EXPECT_NE(said("face_plus", [](ImagePrompt& p) { p.face.clear(); }).find("expected faceid=FILE with 16 values"), std::string::npos);
+  EXPECT_NE(said("face_plus", [](ImagePrompt& p) { p.image = {}; }).find("sees an image, expected image=FILE"), std::string::npos);
+  EXPECT_NE(said("face", [](ImagePrompt& p) { p.face.pop_back(); }).find("the vector of the face has 15 values, expected 16"),
+            std::string::npos);
+  EXPECT_NE(said("face", [](ImagePrompt& p) { p.shortcut = true; }).find("has no shortcut"), std::string::npos);
+  EXPECT_NE(said("plain", [](ImagePrompt& p) { p.face = {1}; }).find("sees an image only, expected no faceid"), std::string::npos);
 }
 
 TEST_F(ImagePrompts, what_does_not_fit_is_one_clear_line) {

@@ -24,9 +24,11 @@ struct LoraCases {
     return all_names;
   }
 
+  // The case that has a case's adapter.
+  std::string file_of(const std::string& name) const { return all.at(name).value("file", name); }
   // The tensors of a case's adapter.
   NamedTensors read_case(const std::string& name) {
-    const nlohmann::json& c = all.at(name);
+    const nlohmann::json& c = all.at(file_of(name));
     NamedTensors tensors;
     const auto source = seeded_source();
     for (const auto& [tensor, sizes] : c.at("tensors").items()) {
@@ -42,8 +44,8 @@ struct LoraCases {
   // The adapter with the case's strengths; its file is written once.
   Lora lora(const std::string& name) {
     const nlohmann::json& c = all.at(name);
-    const std::filesystem::path file = folder / (name + ".safetensors");
-    if (!std::filesystem::exists(file)) write_safetensors(file, read_case(name), c.at("metadata").get<Metadata>());
+    const std::filesystem::path file = folder / (file_of(name) + ".safetensors");
+    if (!std::filesystem::exists(file)) write_safetensors(file, read_case(name), all.at(file_of(name)).at("metadata").get<Metadata>());
     Lora lora{.file = file, .scale = c.at("strength")};
     if (c.contains("text_strength")) lora.text_scale = c.at("text_strength").get<double>();
     return lora;

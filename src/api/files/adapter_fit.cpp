@@ -17,6 +17,7 @@
 #include "hub/local_model.h"
 #include "models/adapter_use.h"
 #include "models/checkpoints.h"
+#include "models/control_files.h"
 #include "models/registry.h"
 #include "weights/layout/configurations.h"
 #include "weights/listing.h"
@@ -152,6 +153,22 @@ std::string describe_adapter(const fs::path& adapter, const fs::path& model) {
   for (const Fit& fit : fits) say("for " + fit.model, fit.coverage);
   if (fits.empty()) text += "for no image model of this build\n";
   return text;
+}
+
+std::string describe_control(const fs::path& network, const fs::path& model) {
+  const fs::path path = hub::local_model(model);
+  const Checkpoint checkpoint = models::open_checkpoint(path, places_of(path));
+  const auto described = models::find_family(checkpoint).family.describe(checkpoint);
+  const auto is_denoiser = [](const models::diffusion::ComponentSpec& c) { return c.role == models::Role::denoiser; };
+  const std::string denoiser = std::ranges::find_if(described->components(), is_denoiser)->name;
+  GivenComponent given = models::open_control_network(network);
+  try {
+    models::require_control_for(described->facts().family, given);
+    const auto fits = described->control_for(given, checkpoint.tensors(denoiser, {}));
+    return fmt::format("fits {}: {}\n", model.string(), fits->class_name());
+  } catch (const WeightError& e) {
+    return fmt::format("does not fit {}: {}\n", model.string(), e.what());
+  } catch (const UnsupportedError& e) { return fmt::format("does not fit {}: {}\n", model.string(), e.what()); }
 }
 
 }  // namespace hearth::api

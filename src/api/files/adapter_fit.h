@@ -26,4 +26,7 @@ std::vector<Fit> fits_of(const std::filesystem::path& adapter);
 // Lines that say what the file is: kinds, ranks, modules, what it is for; of `model`, a checkpoint, how much of it fits.
 std::string describe_adapter(const std::filesystem::path& adapter, const std::filesystem::path& model = {});
 
+// A line that says whether a control network fits a checkpoint, and if not, why.
+std::string describe_control(const std::filesystem::path& network, const std::filesystem::path& model);
+
 }  // namespace hearth::api

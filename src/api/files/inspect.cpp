@@ -126,9 +126,15 @@ bool is_adapter(const std::filesystem::path& path, const InspectedCheckpoint& fo
 
 }  // namespace
 
-Inspection inspect(const std::filesystem::path& given, const std::string& variant) {
+Inspection inspect(const std::filesystem::path& given, const std::string& variant, const std::filesystem::path& model) {
   const std::filesystem::path path = hub::local_model(given);
-  if (is_image(path)) return inspect_image(path);
+  const auto refuse_model = [&] {
+    if (!model.empty()) fail<UsageError>("inspect: {} is no adapter or control network, expected one with a model", given.string());
+  };
+  if (is_image(path)) {
+    refuse_model();
+    return inspect_image(path);
+  }
   const std::vector<KnownFamily> families = models::image_files();
   InspectedCheckpoint found = inspect_checkpoint(path, families, variant);
   const bool whole = found.kind == "diffusers folder" || found.kind == "DDUF file" || is_single_file(path, found, families);
@@ -152,9 +158,15 @@ Inspection inspect(const std::filesystem::path& given, const std::string& varian
     if (result.usable) result.text += fmt::format("complete: every tensor is present and used; family {}\n", verdict.family);
   }
   if (is_adapter(path, found)) {
-    const std::string text = api::describe_adapter(path);
+    const std::string text = api::describe_adapter(path, model);
     json["adapter"] = text;
     result.text += text;
+  } else if (!model.empty() && !whole) {
+    const std::string text = api::describe_control(path, model);
+    json["adapter"] = text;
+    result.text += text;
+  } else {
+    refuse_model();
   }
   json["usable"] = result.usable;
   result.json = json.dump(-1, ' ', false, Json::error_handler_t::replace);

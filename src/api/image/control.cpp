@@ -8,7 +8,8 @@
 
 namespace hearth {
 Control parse_control(const std::string& text) {
-  constexpr api::ValueKey keys[] = {{"path", true}, {"image", true}, {"scale"}, {"start"}, {"end"}, {"mode"}, {"guess"}, {"preprocess"}};
+  constexpr api::ValueKey keys[] = {{"path", true}, {"image", true}, {"mask", true}, {"scale"},     {"start"},
+                                    {"end"},        {"mode"},        {"guess"},      {"preprocess"}};
   auto values = api::key_values("control", text, keys);
   const auto number = [](const std::string& key, const std::string& value) { return api::number_of("control", key, value); };
   Control control;
@@ -17,6 +18,7 @@ Control parse_control(const std::string& text) {
   for (const auto& [key, value] : values) {
     if (key == "path") control.path = value;
     if (key == "image") control.image_name = value;
+    if (key == "mask") control.mask_name = value;
     if (key == "scale") control.scale = number(key, value);
     if (key == "start") control.start = number(key, value);
     if (key == "end") control.end = number(key, value);
@@ -28,12 +30,14 @@ Control parse_control(const std::string& text) {
     }
   }
   control.image = Image::load(control.image_name);
+  if (!control.mask_name.empty()) control.mask = Image::load(control.mask_name);
   return control;
 }
 
 std::string to_text(const Control& c) {
   std::string text = "path=" + c.path.string();
   if (!c.image_name.empty()) text += ",image=" + c.image_name;
+  if (!c.mask_name.empty()) text += ",mask=" + c.mask_name;
   if (c.scale != 1) text += fmt::format(",scale={}", c.scale);
   if (c.start != 0) text += fmt::format(",start={}", c.start);
   if (c.end != 1) text += fmt::format(",end={}", c.end);

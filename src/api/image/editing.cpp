@@ -170,8 +170,10 @@ std::vector<models::ControlTask> controls_of(const Request& r) {
   std::vector<models::ControlTask> controls;
   for (const Control& control : r.controls) {
     if (control.path.empty()) fail<UsageError>("control: no network is given, expected a path");
-    controls.push_back({.control = control, .image = control_image(pixels_of(control.image, "control image"), control.preprocess)});
-    controls.back().control.image = {};
+    controls.push_back(
+        {.control = control, .image = control_image(pixels_of(control.image, "control image"), control.preprocess), .mask = {}});
+    if (control.mask) controls.back().mask = luma(pixels_of(*control.mask, "mask of a control image"));
+    controls.back().control.image = {}, controls.back().control.mask.reset();
     check_geometry(r.edit, "--control");
   }
   return controls;
@@ -181,7 +183,8 @@ std::vector<models::ImagePromptTask> image_prompts_of(const Request& r) {
   std::vector<models::ImagePromptTask> prompts;
   for (const ImagePrompt& prompt : r.image_prompts) {
     if (prompt.path.empty()) fail<UsageError>("image prompt: no adapter is given, expected a path");
-    models::ImagePromptTask task{.prompt = prompt, .image = pixels_of(prompt.image, "image prompt"), .mask = {}};
+    models::ImagePromptTask task{.prompt = prompt, .image = {}, .mask = {}};
+    if (prompt.image.width > 0 || prompt.face.empty()) task.image = pixels_of(prompt.image, "image prompt");
     if (prompt.mask) task.mask = pixels_of(*prompt.mask, "mask of an image prompt");
     task.prompt.image = {}, task.prompt.mask.reset();
     prompts.push_back(std::move(task));

@@ -13,7 +13,8 @@ struct ValueKey {
   bool path = false;  // its value may contain commas: it ends before the next key
 };
 
-// `what` begins messages. UsageError for a part that does not begin with one of the keys, and for a key that is given twice.
+// `what` begins messages. UsageError for a part that does not begin with one of the keys, for a key that is given twice, and for a path
+// that does not exist and seems to contain a mistyped key, with the nearest key.
 std::map<std::string, std::string, std::less<>> key_values(std::string_view what, const std::string& text, std::span<const ValueKey> keys);
 
 // UsageError "control: scale is 'x', expected a number".

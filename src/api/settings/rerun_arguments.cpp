@@ -39,7 +39,8 @@ void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
   const std::string flag = flag_of(row.setting);
   for (const Json& one : stored) {
     const std::string text = one.at("file");
-    if (one.value("image", "").empty()) {
+    const std::string face = one.value("face", "");
+    if (one.value("image", "").empty() && (face.empty() || one.contains("image"))) {
       r.not_reproduced.push_back(fmt::format("the image of '{0}': its file is not recorded; add --{1} {0},image=FILE", text, flag));
       continue;
     }
@@ -47,12 +48,14 @@ void rerun_controls(const Row& row, const Json& stored, const Json&, Rerun& r) {
     for (const char* image : {"image", "mask"})
       if (const std::string file = one.value(image, ""); !file.empty())
         r.images.push_back({.flag = "--" + flag, .file = file, .sha256 = one.value(fmt::format("{}_sha256", image), "")});
+    if (!face.empty()) r.files.push_back({.flag = "--" + flag, .file = face, .sha256 = one.value("face_sha256", "")});
   }
 }
 
 void rerun_image_prompts(const Row& row, const Json& stored, const Json& recipe, Rerun& r) {
   rerun_controls(row, stored, recipe, r);
-  if (!stored.empty()) r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
+  if (std::ranges::any_of(stored, [](const Json& one) { return one.contains("image"); }))  // a face's vector needs none
+    r.not_reproduced.push_back("the image encoder: its file is not stored; add --image-encoder PATH");
 }
 
 // Image encoders are not part of the checkpoint, and their files are not stored.

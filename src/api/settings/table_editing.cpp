@@ -8,6 +8,7 @@
 #include "api/settings/rerun_arguments.h"
 #include "api/settings/table.h"
 #include "core/text/utf8.h"
+#include "hearth/rerun.h"
 
 namespace hearth::api {
 namespace {
@@ -63,7 +64,10 @@ template <class Given> Json texts_of(const std::vector<Given>& all) {
 
 // One of them in metadata.
 template <class Given> Json stored(const Given& given) {
-  return {{"file", valid_utf8(to_text(given))}, {"image", valid_utf8(given.image_name)}, {"image_sha256", sum_of(given.image)}};
+  Json one{{"file", valid_utf8(to_text(given))}};
+  if (given.image.width > 0) one["image"] = valid_utf8(given.image_name), one["image_sha256"] = sum_of(given.image);
+  if (given.mask) one["mask"] = valid_utf8(given.mask_name), one["mask_sha256"] = sum_of(*given.mask);
+  return one;
 }
 
 Row controls() {
@@ -71,8 +75,10 @@ Row controls() {
       .setting = {.name = "controls",
                   .flags = "--control",
                   .type = "KEY=VALUE[,KEY=VALUE]",
-                  .help = "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
-                          "(shares of the steps), mode=NAME (of a union), guess=on, preprocess=HOW; repeat it for several",
+                  .help =
+                      "Steer the image by a ControlNet or T2I-Adapter: path=PATH,image=FILE and, if needed, scale=X, start=F and end=F "
+                      "(shares of the steps), mode=NAME (of a union), mask=FILE (of one that fills), guess=on, preprocess=HOW; repeat it "
+                      "for several",
                   .default_text = "none",
                   .group = group::adapters,
                   .repeatable = true},
@@ -96,8 +102,10 @@ Row image_prompts() {
       .setting = {.name = "image_prompts",
                   .flags = "--ip-adapter",
                   .type = "KEY=VALUE[,KEY=VALUE]",
-                  .help = "Let an image act as a prompt, by an IP-Adapter: path=PATH,image=FILE and, if needed, scale=X, mask=FILE (white "
-                          "where it acts); repeat it for several. It needs --image-encoder",
+                  .help =
+                      "Let an image act as a prompt, by an IP-Adapter: path=PATH,image=FILE and, if needed, scale=X, mask=FILE (white "
+                      "where it acts), faceid=FILE (a face's vector, of FaceID), shortcut=on (of FaceID Plus v2); repeat it for several. "
+                      "It needs --image-encoder if it sees an image",
                   .default_text = "none",
                   .group = group::adapters,
                   .repeatable = true},
@@ -111,8 +119,8 @@ Row image_prompts() {
                           Json list = Json::array();
                           for (const ImagePrompt& prompt : r.image_prompts) {
                             list.push_back(stored(prompt));
-                            if (prompt.mask)
-                              list.back()["mask"] = valid_utf8(prompt.mask_name), list.back()["mask_sha256"] = sum_of(*prompt.mask);
+                            if (!prompt.face_name.empty())
+                              list.back()["face"] = valid_utf8(prompt.face_name), list.back()["face_sha256"] = file_sum(prompt.face_name);
                           }
                           return list;
                         },

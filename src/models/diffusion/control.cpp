@@ -11,14 +11,53 @@
 namespace hearth::models::diffusion {
 namespace {
 
-// Pixels, resized like diffusers' VaeImageProcessor does, → [1, H, W, 3] in 0 … 1.
+// Images and masks are resized as diffusers' VaeImageProcessor does.
+template <class Picture> Picture of_size(const Picture& image, int64_t W, int64_t H) {
+  return image.width == W && image.height == H ? image : resize(image, W, H, Filter::lanczos);
+}
+
+// → [1, H, W, 3] in 0 … 1
 Tensor control_image(const Pixels& image, std::array<int64_t, 2> height_and_width, Backend& host) {
   const auto [H, W] = height_and_width;
   return written_on_host(host, {1, H, W, 3}, DType::f32, [&, H = H, W = W](Tensor& y) {
-    const bool fits = image.width == W && image.height == H;
-    const std::vector<float> values = to_floats(fits ? image : resize(image, W, H, Filter::lanczos), PixelRange::zero_to_one);
-    std::ranges::copy(values, y.data<float>());
+    std::ranges::copy(to_floats(of_size(image, W, H), PixelRange::zero_to_one), y.data<float>());
   });
+}
+
+bool covers(const PixelMask& mask, int64_t i) { return mask.values[size_t(i)] >= 128; }
+
+// The mask at every f-th pixel: [1, h, w, 1], 1 where it covers the image.
+Tensor control_mask(const PixelMask& mask, std::array<int64_t, 2> height_and_width, int64_t f, Backend& host) {
+  const auto [H, W] = height_and_width;
+  return written_on_host(host, {1, H / f, W / f, 1}, DType::f32, [&, H = H, W = W](Tensor& y) {
+    const PixelMask whole = of_size(mask, W, H);
+    float* value = y.data<float>();
+    for (int64_t row = 0; row < H / f; ++row)
+      for (int64_t column = 0; column < W / f; ++column) *value++ = covers(whole, row * f * W + column * f) ? 1 : 0;
+  });
+}
+
+// What the autoencoder receives of a control's image, [1, H, W, 3]; black where a mask covers it.
+Tensor autoencoder_input(const RunControl& control, int64_t W, int64_t H, Backend& host) {
+  const RunControl::Image& image = control.images.at(0);
+  return written_on_host(host, {1, H, W, 3}, DType::f32, [&](Tensor& y) {
+    const std::vector<float> values =
+        control.model->for_autoencoder(to_floats(of_size(image.pixels, W, H), PixelRange::zero_to_one), image.mode);
+    std::ranges::copy(values, y.data<float>());
+    if (image.mask.values.empty()) return;
+    const PixelMask mask = of_size(image.mask, W, H);
+    for (int64_t i = 0; i < H * W; ++i)
+      if (covers(mask, i)) std::fill_n(y.data<float>() + 3 * i, 3, -1.0f);
+  });
+}
+
+// For the number of a draw: the place among the controls that draw.
+std::vector<size_t> in_order_of_draws(std::span<const RunControl> controls, sampling::Compat compat) {
+  std::vector<size_t> order;
+  for (size_t k = 0; k < controls.size(); ++k)
+    if (controls[k].model->draws()) order.push_back(k);
+  if (compat == sampling::Compat::diffusers) std::ranges::sort(order, {}, [&](size_t k) { return controls[k].requested; });
+  return order;
 }
 
 Conditioning part_of(const Conditioning& all, int64_t begin, int64_t end) {
@@ -37,6 +76,12 @@ void pad_front(TensorLists& lists, int64_t images) {
       shape[0] = images;
       x = ops::concat({Tensor::zeros(x.backend(), Shape(std::span<const int64_t>(shape))), x}, 0);
     }
+}
+
+// The first `images` of the batch, twice.
+void repeat_front(TensorLists& lists, int64_t images) {
+  for (auto& [name, tensors] : lists)
+    for (Tensor& x : tensors) x = ops::concat({x.slice(0, 0, images), x}, 0);
 }
 
 // Terms of a sum: tensors of one shape, or [B, H, W, C] and [B, 1, 1, C].
@@ -74,6 +119,11 @@ TensorLists summed(std::span<const ControlOutput> outputs) {
 
 }  // namespace
 
+std::vector<float> ControlModel::for_autoencoder(std::vector<float> pixels, const std::string&) const {
+  for (float& v : pixels) v = 2 * v - 1;
+  return pixels;
+}
+
 bool ControlModel::acts(const ControlSettings& s, int64_t call, int64_t calls, int64_t step, int64_t steps) const {
   const auto [i, n] = calls > 0 ? std::pair(call, calls) : std::pair(step, steps);
   return double(i) / double(n) >= s.start && double(i + 1) / double(n) <= s.end;
@@ -83,7 +133,7 @@ std::vector<RunControl> in_fixed_order(std::vector<RunControl> controls) {
   std::erase_if(controls, [](const RunControl& c) { return c.settings.scale == 0; });
   const auto key = [](const RunControl& c) {
     const RunControl::Image& image = c.images.front();
-    return std::tie(c.member, c.settings, image.mode, image.pixels.width, image.pixels.height, image.pixels.rgb);
+    return std::tie(c.member, c.settings, image.mode, image.pixels.width, image.pixels.height, image.pixels.rgb, image.mask.values);
   };
   std::ranges::sort(controls, [&](const RunControl& a, const RunControl& b) { return key(a) < key(b); });
   std::ranges::stable_sort(controls, {}, &RunControl::file);
@@ -108,32 +158,75 @@ std::vector<RunControl> in_fixed_order(std::vector<RunControl> controls) {
   return all;
 }
 
-ActiveControls::ActiveControls(std::span<const RunControl> controls, const Holding& networks, std::array<int64_t, 2> height_and_width,
-                               Backend& host, Backend& device)
+int64_t draws_of(std::span<const RunControl> controls) {
+  return std::ranges::count_if(controls, [](const RunControl& c) { return c.model->draws(); });
+}
+
+std::vector<Tensor> encode_controls(std::span<const RunControl> controls, sampling::Compat compat, const sampling::NoiseRequest& draws,
+                                    const std::array<int64_t, 4>& latents, const HostedCodec& codec, Backend& host) {
+  const auto [B, h, w, C] = latents;
+  const std::vector<size_t> order = in_order_of_draws(controls, compat);
+  std::vector<Tensor> all;
+  for (size_t k = 0; k < controls.size(); ++k) {
+    Tensor& z = all.emplace_back();
+    if (controls[k].model->sight() == ControlSight::pixels) continue;
+    const int64_t factor = codec.config.factor;
+    parts::Posterior p = codec.encode(autoencoder_input(controls[k], w * factor, h * factor, host));
+    z = p.mode().z;
+    const auto number = std::ranges::find(order, k) - order.begin();
+    if (!p.logvar || number == std::ssize(order)) continue;
+    const Tensor noise = sampling::encoding_noise(compat, draws, host, {B, h, w, C}, number);
+    if (!noise) continue;
+    if (const int64_t n = noise.size(0); n > 1) p = {ops::repeat_batch(p.mean, n), ops::repeat_batch(p.logvar, n)};
+    z = p.sample(noise).z;
+  }
+  return all;
+}
+
+ActiveControls::ActiveControls(std::span<const RunControl> controls, std::span<const Tensor> encoded, const Holding& networks,
+                               std::array<int64_t, 2> height_and_width, int64_t latent_factor, Backend& host, Backend& device)
     : controls_(controls) {
-  for (const RunControl& control : controls) {
+  for (size_t k = 0; k < controls.size(); ++k) {
+    const RunControl& control = controls[k];
     networks_.push_back(networks.of(control.member).any(0));
     std::vector<ControlInput> inputs;
-    for (const RunControl::Image& image : control.images)
-      inputs.push_back({control_image(image.pixels, height_and_width, host).to(device), image.mode, image.weight});
+    for (const RunControl::Image& image : control.images) {
+      ControlInput& input = inputs.emplace_back(ControlInput{.mode = image.mode, .weight = image.weight});
+      if (encoded[k]) input.latents = encoded[k].to(device);
+      else input.image = control_image(image.pixels, height_and_width, host).to(device);
+      if (!image.mask.values.empty()) input.mask = control_mask(image.mask, height_and_width, latent_factor, host).to(device);
+    }
     prepared_.push_back(control.model->prepare(networks_.back(), inputs));
   }
 }
 
-TensorLists ActiveControls::operator()(const Moment& m, const Tensor& x, float timestep, const Conditioning& given,
-                                       int64_t negative) const {
+ActiveControls ActiveControls::slice(int64_t begin, int64_t end) const {
+  ActiveControls some = *this;
+  for (TensorLists& lists : some.prepared_)
+    for (auto& [name, tensors] : lists)
+      for (Tensor& x : tensors)
+        if (x && x.size(0) > 1) x = x.slice(0, begin, end);
+  return some;
+}
+
+TensorLists ActiveControls::operator()(const Moment& m, const ControlCall& call, int64_t negative, const Conditioning& prompt) const {
   std::vector<ControlOutput> outputs;
-  const int64_t n = x.size(0);
+  const int64_t n = call.x.size(0);
   for (size_t k = 0; k < controls_.size(); ++k) {
     const RunControl& control = controls_[k];
     if (!control.model->acts(control.settings, m.call, m.calls, m.step, m.steps)) continue;
     const bool spares = negative > 0 && control.model->spares_negative(control.settings);
     if (spares && negative == n) continue;
     const auto output = [&](const Tensor& latents, const Conditioning& conditions) {
-      return (*control.model)(networks_[k], prepared_[k], control.settings, latents, timestep, conditions);
+      return (*control.model)(networks_[k], prepared_[k], control.settings,
+                              {.x = latents, .timestep = call.timestep, .given = conditions, .embedded_guidance = call.embedded_guidance});
     };
-    outputs.push_back(spares ? output(x.slice(0, negative, n), part_of(given, negative, n)) : output(x, given));
+    const bool copies = negative > 0 && !spares && control.model->sees_prompt_only();
+    if (copies && negative == n) outputs.push_back(output(call.x, repeated(prompt, n)));
+    else if (spares || copies) outputs.push_back(output(call.x.slice(0, negative, n), part_of(call.given, negative, n)));
+    else outputs.push_back(output(call.x, call.given));
     if (spares) pad_front(outputs.back().tensors, negative);
+    else if (copies && negative < n) repeat_front(outputs.back().tensors, negative);
   }
   return outputs.empty() ? TensorLists() : summed(outputs);
 }

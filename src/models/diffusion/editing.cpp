@@ -191,7 +191,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   const bool masked = !edit.mask.values.empty();
   const Beside beside = model.beside;
   // Latents of each image: drawn from its posterior, or the mean if the program or the run draws nothing.
-  int64_t drawn = 0;
+  int64_t drawn = plan.encodings.controls;
   const auto encoded = [&](std::span<const Pixels> images, const PixelMask* hidden, bool draw) {
     std::vector<Tensor> means, logvars;
     for (const Pixels& image : images) {
@@ -212,7 +212,7 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   if (edit.control) {
     const Pixels control = resize(*edit.control, w * codec.config.factor, h * codec.config.factor, Filter::lanczos);
     if (masked) ++drawn;  // draws_before_noise()
-    out.beside = encoded({&control, 1}, nullptr, plan.encodings.before > 0);
+    out.beside = encoded({&control, 1}, nullptr, plan.encodings.before > drawn);
   }
   if (!edit.starts()) return out;
   const bool drawn_before = plan.encodings.before > drawn;

@@ -10,7 +10,9 @@ namespace hearth::models::diffusion {
 std::vector<RunImagePrompt> in_fixed_order(std::vector<RunImagePrompt> prompts) {
   std::erase_if(prompts, [](const RunImagePrompt& p) { return p.scale == 0; });
   const auto key = [](const RunImagePrompt& p) {
-    return std::tie(p.file, p.scale, p.image.width, p.image.height, p.image.rgb, p.mask.width, p.mask.height, p.mask.rgb);
+    const Pixels& image = p.input.image;
+    return std::tie(p.file, p.scale, image.width, image.height, image.rgb, p.input.face, p.input.shortcut, p.mask.width, p.mask.height,
+                    p.mask.rgb);
   };
   std::ranges::sort(prompts, [&](const RunImagePrompt& a, const RunImagePrompt& b) { return key(a) < key(b); });
   return prompts;
@@ -22,7 +24,7 @@ void add_tokens(std::span<const RunImagePrompt> prompts, const Holding& networks
                 std::vector<EncodedPrompt>& of_prompts) {
   for (size_t k = 0; k < prompts.size(); ++k) {
     const RunImagePrompt& p = prompts[k];
-    const ImageTokens tokens = p.model->tokens(networks.of(p.member).any(0), networks.of(0), p.image, host);
+    const ImageTokens tokens = p.model->tokens(networks.of(p.member).any(0), networks.of(0), p.input, host);
     for (size_t i = 0; i < of_prompts.size(); ++i) {
       const Tensor mine = (i == 0 ? tokens.prompt : tokens.negative).to(denoiser_device);
       for (EncodedCondition& condition : of_prompts[i].conditions)

@@ -1,6 +1,7 @@
 // Images as prompts (IP-Adapter), as a run uses them. A family says how its own are built, and what its denoiser makes of them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,13 @@ struct ImageTokens {
   Tensor prompt, negative;
 };
 
+// What an adapter sees.
+struct ImagePromptInput {
+  Pixels image;             // of any size; 0 × 0: none
+  std::vector<float> face;  // the vector of a face; empty: none
+  bool shortcut = false;    // the face's own tokens are added to those that it makes with the image
+};
+
 // An adapter that fits a model. It holds configurations, no weights.
 class ImagePromptModel {
  public:
@@ -25,7 +33,11 @@ class ImagePromptModel {
   // The network from its weights.
   virtual std::shared_ptr<const void> build(const Scope& w) const = 0;
   // `network`: what build() returned, loaded; `networks`: those of the model, its image encoder among them.
-  virtual ImageTokens tokens(const void* network, const Loaded& networks, const Pixels& image, Backend& host) const = 0;
+  virtual ImageTokens tokens(const void* network, const Loaded& networks, const ImagePromptInput& input, Backend& host) const = 0;
+  // UsageError for an input that lacks what the adapter sees, or has more.
+  virtual void check(const ImagePromptInput& input) const = 0;
+  // Of an adapter whose file has a LoRA for the denoiser: its names of weights → the official ones.
+  virtual std::map<std::string, std::string> changed_weights() const { return {}; }
 };
 
 // An image prompt of a run.
@@ -33,7 +45,7 @@ struct RunImagePrompt {
   size_t member = 0;  // of its adapter among the networks (Networks::add_control)
   std::shared_ptr<const ImagePromptModel> model;
   double scale = 1;
-  Pixels image;      // of any size
+  ImagePromptInput input;
   Pixels mask;       // of any size; 0 × 0: the image acts everywhere
   std::string file;  // for messages and reports
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/error.h"
 #include "core/text/bytes.h"
@@ -25,7 +26,8 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& asked) : model_(m
   const ImageTask& task = task_;
   if (task.request.preview.show && !model.shows_previews())
     fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
-  adapters::Adapters adapted = read_adapters(model, task.request);
+  image_prompts_ = model.open_image_prompts(task);
+  adapters::Adapters adapted = read_adapters(model, task.request, image_prompts_);
   changes_ = std::move(adapted.changes);
   if (!task.request.hires) {
     passes_ = {resolve(model.members_, task, model.networks_.host())};
@@ -47,14 +49,20 @@ void LatentJob::add_controls() {
     if (std::ranges::find(members, member) == members.end()) members.push_back(member);
   };
   const std::vector<RunControl> controls = model_.open_controls(task_);
-  const std::vector<RunImagePrompt> image_prompts = model_.open_image_prompts(task_);
   for (Pass& pass : passes_) {
-    pass.controls = controls, pass.image_prompts = image_prompts;
+    pass.controls = controls, pass.image_prompts = image_prompts_;
     for (const RunControl& control : controls) {
       control.model->check_size(pass.width, pass.height);
+      if (control.model->sight() != ControlSight::pixels && !model_.facts().codec.encodes)
+        fail<UsageError>("{}: sees latents, but the autoencoder is a decoder only, expected one with an encoder", control.file);
       add_once(pass.control_members, control.member);
     }
-    for (const RunImagePrompt& prompt : image_prompts) add_once(pass.control_members, prompt.member);
+    if (model_.facts().codec.draws) {
+      pass.edit.encodings.controls = draws_of(controls);
+      pass.edit.encodings.before += pass.edit.encodings.controls;
+      if (pass.edit.encodings.of_batch) *pass.edit.encodings.of_batch += pass.edit.encodings.controls;
+    }
+    for (const RunImagePrompt& prompt : image_prompts_) add_once(pass.control_members, prompt.member);
   }
 }
 
@@ -62,11 +70,25 @@ std::vector<ComponentReport> LatentJob::controls() const {
   return model_.networks_.reports({.role = Role::control, .controls = passes_[0].control_members});
 }
 
-adapters::Adapters LatentJob::read_adapters(const LatentImageModel& model, const Request& request) {
-  if (request.loras.empty()) return {};
+adapters::Adapters LatentJob::read_adapters(const LatentImageModel& model, const Request& request,
+                                            std::span<const RunImagePrompt> image_prompts) {
   std::vector<adapters::AdapterUse> uses;
   for (const Lora& lora : request.loras) uses.push_back(use_of(lora));
-  return adapters::read_adapters(uses, model.networks_.adapted());
+  std::map<std::string, std::string> others;
+  std::set<std::string> files;  // one that several prompts use changes weights once
+  for (const RunImagePrompt& prompt : image_prompts) {
+    auto changed = prompt.model->changed_weights();
+    if (changed.empty() || !files.insert(prompt.file).second) continue;
+    uses.push_back({.path = prompt.file, .among_others = true});
+    others.merge(changed);
+  }
+  if (uses.empty()) return {};
+  std::vector<adapters::AdaptedNetwork> networks = model.networks_.adapted();
+  for (adapters::AdaptedNetwork& network : networks)
+    if (network.role == ComponentRole::denoiser) network.others.insert(others.begin(), others.end());
+  adapters::Adapters adapted = adapters::read_adapters(uses, networks);
+  adapted.coverage.resize(request.loras.size());
+  return adapted;
 }
 
 void LatentJob::resume(std::shared_ptr<const ResumePoint> state) {

@@ -12,7 +12,8 @@ std::shared_ptr<const ControlModel> LatentModel::control_for(GivenComponent& giv
   fail<UnsupportedError>("{}: control networks are not supported for {}", given.files.at(0).string(), facts_.family);
 }
 
-std::shared_ptr<const ImagePromptModel> LatentModel::image_prompt_for(const GivenComponent& given) const {
+std::shared_ptr<const ImagePromptModel> LatentModel::image_prompt_for(const GivenComponent& given,
+                                                                      const std::shared_ptr<TensorSource>&) const {
   fail<UnsupportedError>("{}: image prompts by an IP-Adapter are not supported for {}", given.files.at(0).string(), facts_.family);
 }
 

@@ -129,7 +129,8 @@ class LatentModel {
   // `denoiser`: this model's tensors, from which a file that holds differences only is completed.
   virtual std::shared_ptr<const ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser) const;
   // The adapter of an image prompt, for this model. Errors as control_for(); UsageError if the model lacks an image encoder.
-  virtual std::shared_ptr<const ImagePromptModel> image_prompt_for(const GivenComponent& given) const;
+  virtual std::shared_ptr<const ImagePromptModel> image_prompt_for(const GivenComponent& given,
+                                                                   const std::shared_ptr<TensorSource>& denoiser) const;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
   virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one

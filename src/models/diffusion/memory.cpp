@@ -23,7 +23,10 @@ std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request,
     fail<UsageError>("generate: tile size is {} pixels, expected a multiple of {}", *request.vae_tile, unit * factor);
   const int64_t tile = request.vae_tile ? *request.vae_tile / factor : codec.tile;
   int64_t side = std::max(passes.back().latents[1], passes.back().latents[2]);  // of the largest image, in latent pixels
-  bool encodes = std::ranges::any_of(passes, [](const Pass& p) { return !p.task.edit.images.empty() || p.task.edit.control; });
+  const auto sees_latents = [](const RunControl& c) { return c.model->sight() != ControlSight::pixels; };
+  bool encodes = std::ranges::any_of(passes, [&](const Pass& p) {
+    return !p.task.edit.images.empty() || p.task.edit.control || std::ranges::any_of(p.controls, sees_latents);
+  });
   if (reads_references)
     for (const Pixels& image : passes.back().task.references) {
       side = std::max({side, image.width / factor, image.height / factor});

@@ -104,14 +104,21 @@ std::vector<RunControl> LatentImageModel::open_controls(const ImageTask& task) {
   for (const ControlTask& asked : task.controls) {
     const Control& control = asked.control;
     const std::string path = std::filesystem::absolute(control.path).lexically_normal().string();
-    const auto& network = opened(controls_, "control", path, open_control_network,
-                                 [&](GivenComponent& given) { return members_[0]->control_for(given, networks_.tensors_of_denoiser()); });
+    const auto& network = opened(controls_, "control", path, open_control_network, [&](GivenComponent& given) {
+      require_control_for(facts().family, given);
+      return members_[0]->control_for(given, networks_.tensors_of_denoiser());
+    });
     RunControl one{.member = network.member,
                    .model = network.model,
                    .settings = {.scale = control.scale, .start = control.start, .end = control.end, .guess = control.guess},
-                   .images = {{.pixels = asked.image, .mode = control.mode}},
-                   .file = path};
+                   .images = {{.pixels = asked.image, .mask = asked.mask, .mode = control.mode}},
+                   .file = path,
+                   .requested = all.size()};
     one.model->check(one.settings, control.mode);
+    const bool masked = one.model->sight() == ControlSight::masked_latents;
+    if (masked && asked.mask.values.empty())
+      fail<UsageError>("{}: fills what a mask covers, expected mask=FILE, white where to fill", path);
+    if (!masked && !asked.mask.values.empty()) fail<UsageError>("{}: sees a whole image, expected no mask", path);
     all.push_back(std::move(one));
   }
   return in_fixed_order(std::move(all));
@@ -122,14 +129,16 @@ std::vector<RunImagePrompt> LatentImageModel::open_image_prompts(const ImageTask
   std::vector<RunImagePrompt> all;
   for (const ImagePromptTask& asked : task.image_prompts) {
     const std::string path = std::filesystem::absolute(asked.prompt.path).lexically_normal().string();
-    const auto& adapter =
-        opened(adapters_, "ip_adapter", path, open_ip_adapter, [&](GivenComponent& given) { return members_[0]->image_prompt_for(given); });
+    const auto& adapter = opened(adapters_, "ip_adapter", path, open_ip_adapter, [&](GivenComponent& given) {
+      return members_[0]->image_prompt_for(given, networks_.tensors_of_denoiser());
+    });
     all.push_back({.member = adapter.member,
                    .model = adapter.model,
                    .scale = asked.prompt.scale,
-                   .image = asked.image,
+                   .input = {.image = asked.image, .face = asked.prompt.face, .shortcut = asked.prompt.shortcut},
                    .mask = asked.mask,
                    .file = path});
+    adapter.model->check(all.back().input);
   }
   return in_fixed_order(std::move(all));
 }

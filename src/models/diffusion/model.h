@@ -76,11 +76,14 @@ class LatentJob final : public ImageJob {
 
  private:
   void add_controls();
-  static adapters::Adapters read_adapters(const LatentImageModel& model, const Request& request);
+  // Those of the request, and those in the files of image prompts.
+  static adapters::Adapters read_adapters(const LatentImageModel& model, const Request& request,
+                                          std::span<const RunImagePrompt> image_prompts);
 
   LatentImageModel& model_;
   ImageTask task_;
-  Changes changes_;  // of the request's adapters
+  std::vector<RunImagePrompt> image_prompts_;
+  Changes changes_;  // of the adapters
   std::vector<Pass> passes_;
   ResolvedImage resolved_;
   std::optional<MemoryPlan> plan_;

@@ -157,6 +157,8 @@ void check_controls(const Facts& facts, const ImageTask& task) {
   if (facts.beside == Beside::image || facts.beside == Beside::depth)
     fail<UnsupportedError>("control: control networks cannot be combined with a model for {}",
                            facts.beside == Beside::image ? "instruction editing" : "depth maps");
+  if (facts.reference_images == ReferenceImages::as_latents && !task.references.empty())
+    fail<UnsupportedError>("control: control networks cannot be combined with reference images that the model reads, expected one of them");
   for (const ControlTask& c : task.controls) {
     const auto in_unit = [](double share) { return share >= 0 && share <= 1; };
     if (!std::isfinite(c.control.scale)) fail<UsageError>("control: scale is {}, expected a finite number", c.control.scale);
@@ -191,7 +193,7 @@ Request filled_in(const Pass& p) {
   r.edit.strength = p.strength;
   r.edit.image.reset(), r.edit.mask.reset(), r.edit.depth_map.reset(), r.edit.control_image.reset();
   for (Reference& reference : r.references) reference.image = {};
-  for (Control& control : r.controls) control.image = {};
+  for (Control& control : r.controls) control.image = {}, control.mask.reset();
   for (ImagePrompt& prompt : r.image_prompts) prompt.image = {}, prompt.mask.reset();
   return r;
 }

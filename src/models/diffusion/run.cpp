@@ -53,6 +53,7 @@ struct Run {
   std::vector<std::vector<EncodedPrompt>> prompts = {};  // of each member: the prompt, and the negative prompt if it is evaluated
   EncodedImage origin = {};                              // the image that the run starts from
   std::optional<ActiveControls> controls = {};
+  std::vector<Tensor> control_latents = {};  // encode_controls()
   std::vector<ActiveImagePrompt> image_prompts = {};
   std::vector<Tensor> references = {};  // latents of reference images, on the denoiser's device
   LatentColors colors = {};             // of previews without a preview decoder
@@ -84,6 +85,9 @@ struct Run {
     bool requested = false;
     unless_dry(host, [&] { requested = request.finish && *request.finish; });
     return requested;
+  }
+  bool sees_latents() const {
+    return std::ranges::any_of(p.controls, [](const RunControl& c) { return c.model->sight() != ControlSight::pixels; });
   }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
   void show(const sampling::StepInfo& info);
@@ -127,13 +131,14 @@ void Run::encode_image_prompt() {
 // The tokens of image prompts, in the conditionings of the prompt and the negative prompt.
 void Run::encode_image_prompts() {
   const Which encoders{.role = Role::image_encoder, .member = 0};
-  need(encoders);
+  const bool sees = networks.networks().has(Role::image_encoder);  // vectors of faces need none
+  if (sees) need(encoders);
   need({.role = Role::control, .controls = p.control_members});
   const auto start = Clock::now();
   add_tokens(p.image_prompts, networks, host, device_of({.role = Role::denoiser, .member = 0}), prompts[0]);
-  for (EncodedPrompt& prompt : prompts[0]) require_finite(prompt, networks.networks().first_name(encoders), result);
+  for (EncodedPrompt& prompt : prompts[0]) require_finite(prompt, sees ? networks.networks().first_name(encoders) : "ip_adapter", result);
   result.encode_seconds += seconds_since(start);
-  if (plan.release) networks.release(encoders);
+  if (plan.release && sees) networks.release(encoders);
 }
 
 // The autoencoder's work before the run: images [H, W, 3] → latents [B, h, w, C], and the colors of latents for previews.
@@ -150,6 +155,11 @@ void Run::encode_images() {
       require_finite(latents, "vae", "the latents of a reference image", result);
       latents = latents.to(device_of({.role = Role::denoiser, .member = 0}));
     }
+  }
+  if (sees_latents()) {
+    control_latents = encode_controls(p.controls, request.compat, p.draws(), p.latents, codec(plan.tile), host);
+    for (const Tensor& latents : control_latents)
+      if (latents) require_finite(latents, "vae", "the latents of a control image", result);
   }
   if (shows_colors()) colors = fit_colors(codec({}), host);
   result.encode_seconds += seconds_since(start);
@@ -199,7 +209,10 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
       return [&, beside](const Tensor& y, const Conditioning& given, Portions portions) {
-        const TensorLists added = controlled ? (*controls)(moment, y, timestep, given, portions.negative) : TensorLists();
+        const TensorLists added =
+            controlled ? (*controls)(moment, {.x = y, .timestep = timestep, .given = given, .embedded_guidance = p.embedded_guidance},
+                                     portions.negative, given_at(prompt.conditions[0], memory.step))
+                       : TensorLists();
         const Tensor repeated_beside = beside ? ops::repeat_batch(beside, y.size(0) / beside.size(0)) : Tensor();
         return model.denoise(
             loaded, y, timestep,
@@ -295,7 +308,10 @@ void Run::sample() {
     image_prompts = active(p.image_prompts, networks, p.width, p.height);
   }
   if (!p.controls.empty()) {
-    controls.emplace(p.controls, networks, std::array{p.height, p.width}, host, device_of({.role = Role::denoiser, .member = 0}));
+    control_latents.resize(p.controls.size());
+    controls.emplace(p.controls, control_latents, networks, std::array{p.height, p.width}, members[0]->facts().codec.factor, host,
+                     device_of({.role = Role::denoiser, .member = 0}));
+    control_latents.clear();
   }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
@@ -317,7 +333,9 @@ void Run::sample() {
     result.latents = through_all({.x = first}, noise, memory, origin);
   } else {  // the sampler controls its steps by the error of one image
     std::vector<Tensor> images;
+    const std::optional<ActiveControls> of_batch = controls;
     for (int64_t b = 0; b < B; ++b) {
+      if (of_batch) controls = of_batch->slice(b, b + 1);
       sampling::NoiseRequest alone = p.draws();
       alone.given = {};
       (alone.variation.strength > 0 ? alone.variation.seed : alone.seed) += uint64_t(b);
@@ -362,7 +380,7 @@ ImageResult run(const Members& members, const Pass& pass, const MemoryPlan& plan
         .progress = progress,
         .result = {.warnings = plan.warnings}};
   r.encode();
-  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.shows_colors()) r.encode_images();
+  if (pass.task.edit.encodes() || r.has_references(ReferenceImages::as_latents) || r.sees_latents() || r.shows_colors()) r.encode_images();
   if (const auto& depth = pass.task.edit.depth)
     r.origin.beside = ops::repeat_batch(depth_channel(*depth, pass.latents[1], pass.latents[2], r.host), pass.latents[0]);
   r.sample();

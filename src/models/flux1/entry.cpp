@@ -1,4 +1,5 @@
 // FLUX.1 (Black Forest Labs 2024), after diffusers' FluxPipeline and related pipelines, 0.39.0.
+#include "models/flux1/controlnet_files.h"
 #include "models/flux1/files.h"
 #include "models/flux1/model.h"
 #include "models/flux1/options.h"
@@ -16,6 +17,7 @@ Entry entry() {
                             "FluxControlImg2ImgPipeline", "FluxControlInpaintPipeline", "FluxKontextPipeline",
                             "FluxKontextInpaintPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options.begin(), options.end()},
               .benchmarks = {Benchmark{"flux-dev", "flux1-dev"}},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<Flux>(c); },

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "models/flux1/control.h"
 #include "models/flux1/options.h"
 #include "ops/shape_ops.h"
 
@@ -92,8 +93,13 @@ Tensor Flux::denoise(const diffusion::Loaded& networks, const Tensor& x, float t
                                           {.text = call.given[text_states],
                                            .pooled = call.given[pooled_text],
                                            .timesteps = {&timestep, 1},
-                                           .guidance = {&scale, config_.transformer.guidance ? size_t(1) : 0}});
+                                           .guidance = {&scale, config_.transformer.guidance ? size_t(1) : 0}},
+                                          call.control ? added_after_blocks(*call.control) : AddedAfterBlocks());
   return unpack(y, h, w);
+}
+
+std::shared_ptr<const diffusion::ControlModel> Flux::control_for(GivenComponent& given, const std::shared_ptr<TensorSource>&) const {
+  return flux1::control_for(given, config_);
 }
 
 }  // namespace hearth::models::flux1

@@ -22,6 +22,8 @@ class Flux final : public diffusion::LatentModel {
   diffusion::EncodedPrompt with_references(const diffusion::Loaded& networks, const ImageTask& task, diffusion::EncodedPrompt prompt,
                                            Backend& host) const override;
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
+  std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given,
+                                                             const std::shared_ptr<TensorSource>& denoiser) const override;
   const diffusion::AutoencoderConfig* autoencoder() const override { return &config_.vae; }
 
  private:

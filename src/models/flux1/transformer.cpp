@@ -146,26 +146,8 @@ Tensor SingleBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor
   return y;
 }
 
-Transformer::Transformer(const Scope& w, const TransformerConfig& c)
-    : config(c),
-      timestep_embedder(w / "time_text_embed" / "timestep_embedder", sinusoid_width, c.width()),
-      text_embedder(w / "time_text_embed" / "text_embedder", c.pooled, c.width()),
-      context_embedder(w / "context_embedder", c.text, c.width()),
-      x_embedder(w / "x_embedder", c.in_channels, c.width()),
-      transformer_blocks(w / "transformer_blocks", c.layers, [c](const Scope& block) { return DoubleBlock(block, c); }),
-      single_transformer_blocks(w / "single_transformer_blocks", c.single_layers,
-                                [c](const Scope& block) { return SingleBlock(block, c); }),
-      norm_out(w / "norm_out", c.width(), 2),
-      proj_out(w / "proj_out", c.width(), c.out_channels) {
-  if (c.guidance) guidance_embedder.emplace(w / "time_text_embed" / "guidance_embedder", sinusoid_width, c.width());
-}
-
-void Transformer::check(const Tensor& x, size_t positions, int64_t rows, const Conditions& given) const {
-  const auto [n, T, K] = x.dims<3>();
-  const auto fits = [n = n](std::span<const float> values) { return values.size() == 1 || int64_t(values.size()) == n; };
-  if (K != config.in_channels || T < 1 || size_t(T) != positions || rows < 1 || rows > T)
-    fail<ShapeError>("flux1: tokens {} at {} positions, {} of them predicted, expected [n, T, {}] and as many positions", x.shape(),
-                     positions, rows, config.in_channels);
+void check_conditions(const TransformerConfig& config, const Conditions& given, int64_t n) {
+  const auto fits = [n](std::span<const float> values) { return values.size() == 1 || int64_t(values.size()) == n; };
   if (!given.text || given.text.rank() != 3 || given.text.size(0) != n || given.text.size(1) < 1 || given.text.size(2) != config.text)
     fail<ShapeError>("flux1: text states {}, expected [{}, L, {}]", given.text ? given.text.shape() : Shape(), n, config.text);
   if (!given.pooled || given.pooled.shape() != Shape{n, config.pooled})
@@ -176,28 +158,66 @@ void Transformer::check(const Tensor& x, size_t positions, int64_t rows, const C
                      config.guidance ? fmt::format("1 or {}", n) : "none");
 }
 
-// timestep + guidance + pooled text
-Tensor Transformer::embedding(const Conditions& given, int64_t n) const {
-  Backend& backend = given.pooled.backend();
-  const auto sinusoid = [&](const std::vector<float>& values) {
-    return nn::embed_timesteps(backend, values, {.channels = sinusoid_width});
-  };
-  Tensor sum = timestep_embedder(sinusoid(for_each_image(given.timesteps, n, 1)));
-  if (guidance_embedder) sum = (*guidance_embedder)(sinusoid(for_each_image(given.guidance, n, 1000)), sum);
-  return text_embedder(given.pooled, sum);
+TimeTextEmbed::TimeTextEmbed(const Scope& w, const TransformerConfig& c)
+    : timestep_embedder(w / "timestep_embedder", sinusoid_width, c.width()),
+      text_embedder(w / "text_embedder", c.pooled, c.width()),
+      path(w.path()) {
+  if (c.guidance) guidance_embedder.emplace(w / "guidance_embedder", sinusoid_width, c.width());
 }
 
-Tensor Transformer::operator()(const Tensor& x, std::span<const Position> positions, int64_t rows, const Conditions& given) const {
-  check(x, positions.size(), rows, given);
-  const int64_t n = x.size(0), L = given.text.size(1);
-  const Tensor temb = ops::activate(in_block("time_text_embed", [&] { return embedding(given, n); }), Activation::silu);
+Tensor TimeTextEmbed::operator()(const Conditions& given, int64_t n) const {
+  const auto sinusoid = [&](const std::vector<float>& values) {
+    return nn::embed_timesteps(given.pooled.backend(), values, {.channels = sinusoid_width});
+  };
+  const Tensor temb = in_block(path, [&] {
+    Tensor sum = timestep_embedder(sinusoid(for_each_image(given.timesteps, n, 1)));
+    if (guidance_embedder) sum = (*guidance_embedder)(sinusoid(for_each_image(given.guidance, n, 1000)), sum);
+    return text_embedder(given.pooled, sum);
+  });
+  return ops::activate(temb, Activation::silu);
+}
+
+const Tensor& AddedAfterBlocks::List::after(int64_t block, int64_t blocks) const {
+  const auto k = int64_t(tensors.size());
+  return tensors[size_t(cycles ? block % k : block / ((blocks + k - 1) / k))];
+}
+
+Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+    : config(c),
+      time_text_embed(w / "time_text_embed", c),
+      context_embedder(w / "context_embedder", c.text, c.width()),
+      x_embedder(w / "x_embedder", c.in_channels, c.width()),
+      transformer_blocks(w / "transformer_blocks", c.layers, [c](const Scope& block) { return DoubleBlock(block, c); }),
+      single_transformer_blocks(w / "single_transformer_blocks", c.single_layers,
+                                [c](const Scope& block) { return SingleBlock(block, c); }),
+      norm_out(w / "norm_out", c.width(), 2),
+      proj_out(w / "proj_out", c.width(), c.out_channels) {}
+
+Tensor Transformer::operator()(const Tensor& x, std::span<const Position> positions, int64_t rows, const Conditions& given,
+                               const AddedAfterBlocks& added) const {
+  const auto [n, T, K] = x.dims<3>();
+  if (K != config.in_channels || T < 1 || T != std::ssize(positions) || rows < 1 || rows > T)
+    fail<ShapeError>("flux1: tokens {} at {} positions, {} of them predicted, expected [n, T, {}] and as many positions", x.shape(),
+                     positions.size(), rows, config.in_channels);
+  check_conditions(config, given, n);
+  const int64_t L = given.text.size(1);
+  const Tensor temb = time_text_embed(given, n);
   Tensor image = in_block("x_embedder", [&] { return x_embedder(x); });
   Tensor text = in_block("context_embedder", [&] { return context_embedder(given.text); });
   const Tensor table = rotary_table(config, L, positions, x.backend());
-  for (const DoubleBlock& block : transformer_blocks) block(image, text, temb, table);
+  for (auto block = transformer_blocks.begin(); block != transformer_blocks.end(); ++block) {
+    (*block)(image, text, temb, table);
+    for (const auto& list : added.double_blocks) image = ops::add(image, list.after(int64_t(block.index()), config.layers));
+  }
   Tensor both = ops::concat({text, image}, 1);
   image = text = {};
-  for (const SingleBlock& block : single_transformer_blocks) both = block(both, temb, table);
+  for (auto block = single_transformer_blocks.begin(); block != single_transformer_blocks.end(); ++block) {
+    both = (*block)(both, temb, table);
+    if (added.single_blocks.empty()) continue;
+    Tensor rest = both.slice(1, L, L + T);
+    for (const auto& list : added.single_blocks) rest = ops::add(rest, list.after(int64_t(block.index()), config.single_layers));
+    both = ops::concat({both.slice(1, 0, L), rest}, 1);
+  }
   const BlockScope block("norm_out");
   return proj_out(norm_out(temb).norm(both.slice(1, L, L + rows), 1, 0, eps, Stored::plain));
 }

@@ -89,27 +89,48 @@ struct SingleBlock {
   std::string path;
 };
 
+// ShapeError unless the conditions are those of n images.
+void check_conditions(const TransformerConfig& config, const Conditions& given, int64_t n);
+
+// Timestep, guidance and pooled text → [n, D], activated: every use of it starts with this activation.
+struct TimeTextEmbed {
+  TimeTextEmbed(const Scope& w, const TransformerConfig& config);
+  Tensor operator()(const Conditions& given, int64_t n) const;
+
+  EmbeddingMlp timestep_embedder;
+  std::optional<EmbeddingMlp> guidance_embedder;
+  EmbeddingMlp text_embedder;
+  std::string path;
+};
+
+// What control networks add to the image's tokens: tensors [n, T, D], each after some of the blocks.
+struct AddedAfterBlocks {
+  struct List {
+    std::vector<Tensor> tensors;
+    bool cycles = false;  // block i gets tensor i mod k of k; if not, tensor ⌊i / ⌈blocks / k⌉⌋
+
+    const Tensor& after(int64_t block, int64_t blocks) const;
+  };
+  std::vector<List> double_blocks, single_blocks;
+};
+
 struct Transformer {
   Transformer(const Scope& w, const TransformerConfig& config);
 
   // x [n, T, in_channels] at T positions → the prediction for the first `rows` tokens [n, rows, out_channels] f32.
   // ShapeError if the shapes do not match. Taps: each block under diffusers' path, image tokens, and text tokens under "PATH.context";
   // single blocks have both, text first.
-  Tensor operator()(const Tensor& x, std::span<const Position> positions, int64_t rows, const Conditions& given) const;
+  // `added`: requires that all tokens are predicted, rows = T.
+  Tensor operator()(const Tensor& x, std::span<const Position> positions, int64_t rows, const Conditions& given,
+                    const AddedAfterBlocks& added = {}) const;
 
   TransformerConfig config;
-  EmbeddingMlp timestep_embedder;  // time_text_embed.…
-  std::optional<EmbeddingMlp> guidance_embedder;
-  EmbeddingMlp text_embedder;
+  TimeTextEmbed time_text_embed;
   nn::Linear context_embedder, x_embedder;
   Blocks<DoubleBlock> transformer_blocks;
   Blocks<SingleBlock> single_transformer_blocks;
   Modulation norm_out;  // scale, shift
   nn::Linear proj_out;
-
- private:
-  void check(const Tensor& x, size_t positions, int64_t rows, const Conditions& given) const;
-  Tensor embedding(const Conditions& given, int64_t n) const;
 };
 
 }  // namespace hearth::models::flux1

@@ -18,6 +18,7 @@ struct TransformerConfig {
 
   // UnsupportedError names a key or value that is not supported; WeightError one that is malformed or contradicts another.
   static TransformerConfig from(const Config& config);
+  void read_axes(const Config& config);  // after head_size; the same errors
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };

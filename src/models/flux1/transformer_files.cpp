@@ -66,11 +66,6 @@ constexpr std::array<NameRule, 12> single_blocks{{
     {"single_blocks.#.modulation.lin.*", "single_transformer_blocks.#.norm.linear.*"},
 }};
 
-const NameMap& original_names() {
-  static const NameMap map{{"", "", embeddings}, {"", "", double_blocks}, {"", "", single_blocks}};
-  return map;
-}
-
 struct Sizes {
   int64_t in, out, width, head, layers, single_layers, text, pooled;
   bool guidance;
@@ -128,6 +123,11 @@ Geometry stated_geometry(const Json& config) {
 }
 
 }  // namespace
+
+const NameMap& original_names() {
+  static const NameMap map{{"", "", embeddings}, {"", "", double_blocks}, {"", "", single_blocks}};
+  return map;
+}
 
 const NetworkFiles transformer_files{
     .classes = {"FluxTransformer2DModel"},

@@ -6,6 +6,7 @@
 
 namespace hearth::models::flux1 {
 
+const NameMap& original_names();              // Black Forest Labs'
 extern const NetworkFiles transformer_files;  // layouts "original" (Black Forest Labs) and "diffusers"
 
 // By input channels and guidance, each in both layouts.

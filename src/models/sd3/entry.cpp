@@ -1,4 +1,5 @@
 #include "models/registry.h"
+#include "models/sd3/controlnet_files.h"
 #include "models/sd3/files.h"
 #include "models/sd3/model.h"
 
@@ -12,6 +13,7 @@ Entry entry() {
           ImageFamily{
               .pipelines = {"StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline", "StableDiffusion3InpaintPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options().begin(), options().end()},
               .benchmarks = {"sd3-medium", "sd35-medium", "sd35-large"},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<Sd3Model>(c); },

@@ -9,6 +9,7 @@
 #include "models/clip/options.h"
 #include "models/clip/prompt_reader.h"
 #include "models/diffusion/checks.h"
+#include "models/sd3/control.h"
 #include "models/sd3/prompts.h"
 #include "models/t5/options.h"
 #include "models/t5/prompt_reader.h"
@@ -98,7 +99,13 @@ Tensor Sd3Model::denoise(const diffusion::Loaded& networks, const Tensor& x, flo
   SkippedLayers skipped;
   if (call.perturbed > 0) skipped = {skipped_layers(*call.guidance), call.perturbed};
   const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
-  return networks[transformer_](input, {&timestep, 1}, call.given[clip::states], call.given[clip::pooled], skipped);
+  const AddedAfterBlocks added = call.control ? added_after_blocks(*call.control) : AddedAfterBlocks();
+  return networks[transformer_](input, {&timestep, 1}, call.given[clip::states], call.given[clip::pooled], skipped, added);
+}
+
+std::shared_ptr<const diffusion::ControlModel> Sd3Model::control_for(GivenComponent& given,
+                                                                     const std::shared_ptr<TensorSource>& denoiser) const {
+  return sd3::control_for(given, denoiser, config_);
 }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {

@@ -20,11 +20,6 @@ struct Branch {
   int64_t first;
 };
 
-Tensor attend(const Heads& h, const Weight& like) {
-  const auto [B, T, N, D] = h.q.dims<4>();
-  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors}).view({B, T, N * D});
-}
-
 Heads joined(const Heads& a, const Heads& b) {
   return {ops::concat({a.q, b.q}, 1), ops::concat({a.k, b.k}, 1), ops::concat({a.v, b.v}, 1)};
 }
@@ -32,6 +27,11 @@ Heads joined(const Heads& a, const Heads& b) {
 Scope first_of_last_attention(const Scope& w) { return w / "to_out" / 0; }
 
 }  // namespace
+
+Tensor attend(const Heads& h, const Weight& like) {
+  const auto [B, T, N, D] = h.q.dims<4>();
+  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors}).view({B, T, N * D});
+}
 
 StreamProjections::StreamProjections(const Scope& w, const MmditConfig& c, const Names& names)
     : q(w / names.q, c.width(), c.width()),
@@ -57,9 +57,9 @@ Tensor MmditMlp::operator()(const Tensor& x, const Tensor& gate, const Tensor& r
   return out(proj(x, {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = gate, .residual = residual});
 }
 
-JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer)
+JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer, bool last)
     : norm1(w / "norm1", c.width(), c.is_dual(layer) ? 9 : 6),
-      norm1_context(w / "norm1_context", c.width(), layer + 1 == c.layers ? 2 : 6),
+      norm1_context(w / "norm1_context", c.width(), last ? 2 : 6),
       image(w / "attn", c, StreamProjections::own),
       text(w / "attn", c, StreamProjections::added),
       to_out(first_of_last_attention(w / "attn"), c.width(), c.width()),
@@ -69,7 +69,7 @@ JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer)
     dual.emplace(w / "attn2", c, StreamProjections::own);
     dual_out.emplace(first_of_last_attention(w / "attn2"), c.width(), c.width());
   }
-  if (layer + 1 == c.layers) return;
+  if (last) return;
   to_add_out.emplace(w / "attn" / "to_add_out", c.width(), c.width());
   ff_context.emplace(w / "ff_context", c.width());
 }
@@ -96,62 +96,77 @@ JointStreams JointBlock::operator()(const JointStreams& x, const Tensor& temb) c
   return y;
 }
 
-Mmdit::Mmdit(const Scope& w, const MmditConfig& c)
-    : config(c),
-      patches(w / "pos_embed" / "proj", c.in_channels, c.width(), c.patch, ConvSpec::plane(c.patch)),
-      positions((w / "pos_embed").table("pos_embed", {1, c.position_side * c.position_side, c.width()})),
-      timestep_embedder(w / "time_text_embed" / "timestep_embedder", time_channels, c.width()),
-      text_embedder(w / "time_text_embed" / "text_embedder", c.pooled_width, c.width()),
-      context_embedder(w / "context_embedder", c.text_width, c.width()),
-      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block, int64_t i) { return JointBlock(block, c, i); }),
-      norm_out(w / "norm_out", c.width(), 2),
-      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {}
-
-void Mmdit::check(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled) const {
-  const auto [B, h, w, C] = x.dims<4>();
-  const int64_t p = config.patch, most = p * config.position_side;
-  if (C != config.in_channels) fail<ShapeError>("mmdit: x is {}, expected {} channels", x.shape(), config.in_channels);
-  if (h < 1 || w < 1 || h % p != 0 || w % p != 0 || h > most || w > most)
-    fail<ShapeError>("mmdit: x is {}, expected sides that are multiples of {}, at most {} (the position table's)", x.shape(), p, most);
-  if (int64_t(timesteps.size()) != B && timesteps.size() != 1)
-    fail<ShapeError>("mmdit: {} timesteps, expected 1 or one for each of {} images", timesteps.size(), B);
-  if (context.rank() != 3 || context.size(0) != B || context.size(2) != config.text_width)
-    fail<ShapeError>("mmdit: context is {}, expected [{}, L, {}]", context.shape(), B, config.text_width);
-  if (pooled.shape() != Shape{B, config.pooled_width})
-    fail<ShapeError>("mmdit: pooled is {}, expected [{}, {}]", pooled.shape(), B, config.pooled_width);
+PatchEmbed::PatchEmbed(const Scope& w, int64_t channels_, int64_t width_, int64_t patch_, int64_t side_)
+    : proj(w / "proj", channels_, width_, patch_, ConvSpec::plane(patch_)),
+      channels(channels_),
+      width(width_),
+      patch(patch_),
+      side(side_),
+      path(w.path()) {
+  if (side > 0) positions = w.table("pos_embed", {1, side * side, width});
 }
 
-// → [B, T, W]
-Tensor Mmdit::embed_image(const Tensor& x) const {
-  const int64_t B = x.size(0), rows = x.size(1) / config.patch, columns = x.size(2) / config.patch, side = config.position_side,
-                W = config.width();
-  return in_block("pos_embed", [&] {
-    const int64_t top = (side - rows) / 2, left = (side - columns) / 2;
-    std::vector<int32_t> cropped;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) cropped.push_back(int32_t((top + r) * side + left + c));
-    const Tensor table = ops::embedding(cropped, positions.view({side * side, W})).view({1, rows, columns, W});
-    return patches(x, {.residual = B == 1 ? table : ops::repeat_batch(table, B)}).view({B, rows * columns, W});
+Tensor PatchEmbed::operator()(const Tensor& x) const {
+  const auto [B, h, w, C] = x.dims<4>();
+  if (C != channels) fail<ShapeError>("mmdit: x is {}, expected {} channels", x.shape(), channels);
+  const int64_t rows = h / patch, columns = w / patch;
+  if (h < 1 || w < 1 || h % patch != 0 || w % patch != 0 || (side > 0 && std::max(rows, columns) > side))
+    fail<ShapeError>("mmdit: x is {}, expected sides that are multiples of {}{}", x.shape(), patch,
+                     side > 0 ? fmt::format(", at most {} (the position table's)", patch * side) : "");
+  return in_block(path, [&, B = B] {
+    Epilogue added;
+    if (side > 0) {
+      const int64_t top = (side - rows) / 2, left = (side - columns) / 2;
+      std::vector<int32_t> cropped;
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) cropped.push_back(int32_t((top + r) * side + left + c));
+      const Tensor table = ops::embedding(cropped, positions.view({side * side, width})).view({1, rows, columns, width});
+      added.residual = B == 1 ? table : ops::repeat_batch(table, B);
+    }
+    return proj(x, added).view({B, rows * columns, width});
   });
 }
 
-// → [B, W], activated: every use of it starts with this activation, so it is computed once.
-Tensor Mmdit::embed_time(Backend& backend, std::span<const float> timesteps, const Tensor& pooled) const {
-  const std::vector<float> each = timesteps.size() == 1 ? std::vector<float>(size_t(pooled.size(0)), timesteps[0])
-                                                        : std::vector<float>(timesteps.begin(), timesteps.end());
-  const Tensor temb = in_block("time_text_embed", [&] {
-    const Tensor sinusoid = nn::embed_timesteps(backend, each, {.channels = time_channels});
-    return text_embedder(pooled, timestep_embedder(sinusoid));
+TimeTextEmbed::TimeTextEmbed(const Scope& w, const MmditConfig& c)
+    : timestep_embedder(w / "timestep_embedder", time_channels, c.width()),
+      text_embedder(w / "text_embedder", c.pooled_width, c.width()),
+      pooled_width(c.pooled_width),
+      path(w.path()) {}
+
+Tensor TimeTextEmbed::operator()(std::span<const float> timesteps, const Tensor& pooled) const {
+  const int64_t B = pooled.size(0);
+  if (pooled.shape() != Shape{B, pooled_width}) fail<ShapeError>("mmdit: pooled is {}, expected [{}, {}]", pooled.shape(), B, pooled_width);
+  if (int64_t(timesteps.size()) != B && timesteps.size() != 1)
+    fail<ShapeError>("mmdit: {} timesteps, expected 1 or one for each of {} images", timesteps.size(), B);
+  const std::vector<float> each =
+      timesteps.size() == 1 ? std::vector<float>(size_t(B), timesteps[0]) : std::vector<float>(timesteps.begin(), timesteps.end());
+  const Tensor temb = in_block(path, [&] {
+    return text_embedder(pooled, timestep_embedder(nn::embed_timesteps(pooled.backend(), each, {.channels = time_channels})));
   });
   return ops::activate(temb, Activation::silu);
 }
 
+void check_context(const MmditConfig& config, const Tensor& context, int64_t B) {
+  if (!context || context.rank() != 3 || context.size(0) != B || context.size(2) != config.text_width)
+    fail<ShapeError>("mmdit: context is {}, expected [{}, L, {}]", context ? context.shape() : Shape(), B, config.text_width);
+}
+
+Mmdit::Mmdit(const Scope& w, const MmditConfig& c)
+    : config(c),
+      pos_embed(w / "pos_embed", c.in_channels, c.width(), c.patch, c.position_side),
+      time_text_embed(w / "time_text_embed", c),
+      context_embedder(w / "context_embedder", c.text_width, c.width()),
+      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block, int64_t i) { return JointBlock(block, c, i, i + 1 == c.layers); }),
+      norm_out(w / "norm_out", c.width(), 2),
+      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {}
+
 Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled,
-                         const SkippedLayers& skipped) const {
-  check(x, timesteps, context, pooled);
+                         const SkippedLayers& skipped, const AddedAfterBlocks& added) const {
   const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p;
-  const Tensor temb = embed_time(x.backend(), timesteps, pooled);
-  JointStreams streams{embed_image(x), in_block("context_embedder", [&] { return context_embedder(context); })};
+  check_context(config, context, B);
+  if (pooled.size(0) != B) fail<ShapeError>("mmdit: pooled is {}, expected [{}, {}]", pooled.shape(), B, config.pooled_width);
+  JointStreams streams{pos_embed(x), in_block("context_embedder", [&] { return context_embedder(context); })};
+  const Tensor temb = time_text_embed(timesteps, pooled);
 
   // Images that skip a block wait, in one piece, until the next block that they do not skip.
   const int64_t all = B - skipped.images;
@@ -177,6 +192,16 @@ Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, cons
     }
     if (!skips) streams = (*block)(streams, temb);
     else if (all > 0) streams = (*block)(streams, temb.slice(0, 0, all));
+    if (int64_t(block.index()) + 1 == config.layers) continue;
+    for (const std::vector<Tensor>& list : added) {
+      const Tensor& more = list[size_t(double(block.index()) / (double(config.layers) / double(list.size())))];
+      if (!waiting.image) {
+        streams.image = ops::add(streams.image, more);
+        continue;
+      }
+      if (all > 0) streams.image = ops::add(streams.image, more.slice(0, 0, all));
+      waiting.image = ops::add(waiting.image, more.slice(0, all, B));
+    }
   }
   join();
 

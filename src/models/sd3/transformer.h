@@ -24,6 +24,9 @@ struct Heads {
   Tensor q, k, v;
 };
 
+// Attention of all heads → [B, T, N · D]. `like`: a weight whose factors the products have.
+Tensor attend(const Heads& heads, const Weight& like);
+
 struct StreamProjections {
   struct Names {
     std::string_view q, k, v, norm_q, norm_k;
@@ -51,9 +54,9 @@ struct JointStreams {
   Tensor image, text;  // [B, T, W], [B, L, W]; the last block returns no text
 };
 
-// JointTransformerBlock. The last block's text stream only provides keys, values and queries.
+// JointTransformerBlock. A transformer's last block, whose text stream only provides keys, values and queries, is `last`.
 struct JointBlock {
-  JointBlock(const Scope& w, const MmditConfig& config, int64_t layer);
+  JointBlock(const Scope& w, const MmditConfig& config, int64_t layer, bool last);
   // temb [B, W]: activated.
   JointStreams operator()(const JointStreams& x, const Tensor& temb) const;
 
@@ -70,6 +73,34 @@ struct JointBlock {
   std::string path;
 };
 
+// Latents as tokens: PatchEmbed. x [B, h, w, C], sides multiples of the patch → [B, T, W] in rows of patches.
+struct PatchEmbed {
+  // `side`: of the position table, in tokens; 0: there is none.
+  PatchEmbed(const Scope& w, int64_t channels, int64_t width, int64_t patch, int64_t side);
+  // The table is cropped around its center. ShapeError for other channels, and for sides that do not fit.
+  Tensor operator()(const Tensor& x) const;
+
+  nn::Conv2d proj;   // kernel and stride `patch`
+  Tensor positions;  // pos_embed [1, side², W], in the stored dtype
+  int64_t channels, width, patch, side;
+  std::string path;
+};
+
+// timesteps: one for all, or one per image, 0 … 1000 (σ · 1000); pooled [B, P] → [B, W], activated: every use of it starts with this
+// activation, so it is computed once.
+struct TimeTextEmbed {
+  TimeTextEmbed(const Scope& w, const MmditConfig& config);
+  Tensor operator()(std::span<const float> timesteps, const Tensor& pooled) const;
+
+  nn::EmbeddingMlp timestep_embedder, text_embedder;
+  int64_t pooled_width;
+  std::string path;
+};
+
+// What control networks add to the image stream: the tensors [B, T, W] of each list are spread evenly over the blocks, and added after
+// each block but the last.
+using AddedAfterBlocks = std::vector<std::vector<Tensor>>;
+
 // Skip-layer guidance: the last `images` of a batch skip some blocks.
 struct SkippedLayers {
   std::vector<int64_t> layers;  // ascending
@@ -79,26 +110,23 @@ struct SkippedLayers {
 struct Mmdit {
   Mmdit(const Scope& w, const MmditConfig& config);
 
-  // x [B, h, w, in_channels], sides multiples of the patch; timesteps: one for all, or one per image, 0 … 1000 (σ · 1000);
-  // context [B, L, text_width], pooled [B, pooled_width] → [B, h, w, out_channels]. The position table is cropped around its center.
-  // ShapeError if the shapes do not match, or if a side exceeds the table. Taps: "pos_embed", "time_text_embed", "context_embedder",
-  // "transformer_blocks.i" and, of its text, "transformer_blocks.i.text", "norm_out".
+  // x [B, h, w, in_channels], sides multiples of the patch; timesteps and pooled [B, pooled_width]: TimeTextEmbed;
+  // context [B, L, text_width] → [B, h, w, out_channels]. ShapeError if the shapes do not match, or if a side exceeds the position table.
+  // Taps: "pos_embed", "time_text_embed", "context_embedder", "transformer_blocks.i" and, of its text, "transformer_blocks.i.text",
+  // "norm_out".
   Tensor operator()(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled,
-                    const SkippedLayers& skipped = {}) const;
+                    const SkippedLayers& skipped = {}, const AddedAfterBlocks& added = {}) const;
 
   MmditConfig config;
-  nn::Conv2d patches;                                 // pos_embed.proj, kernel and stride `patch`
-  Tensor positions;                                   // pos_embed.pos_embed [1, side², W], in the stored dtype
-  nn::EmbeddingMlp timestep_embedder, text_embedder;  // time_text_embed.…
+  PatchEmbed pos_embed;
+  TimeTextEmbed time_text_embed;
   nn::Linear context_embedder;
   Blocks<JointBlock> blocks;  // transformer_blocks.i
   nn::Modulation norm_out;    // scale and shift
   nn::Linear proj_out;
-
- private:
-  void check(const Tensor& x, std::span<const float> timesteps, const Tensor& context, const Tensor& pooled) const;
-  Tensor embed_image(const Tensor& x) const;
-  Tensor embed_time(Backend& backend, std::span<const float> timesteps, const Tensor& pooled) const;
 };
+
+// ShapeError unless context is [B, L, text_width].
+void check_context(const MmditConfig& config, const Tensor& context, int64_t B);
 
 }  // namespace hearth::models::sd3

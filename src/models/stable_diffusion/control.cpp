@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "models/control_files.h"
+#include "models/slots.h"
 #include "parts/controlnet/control_lora.h"
 #include "parts/controlnet/controlnet.h"
 #include "parts/controlnet/files.h"
@@ -17,7 +18,7 @@
 namespace hearth::models::stable_diffusion {
 namespace {
 
-using diffusion::ControlInput, diffusion::ControlOutput, diffusion::ControlSettings, diffusion::TensorLists;
+using diffusion::ControlCall, diffusion::ControlInput, diffusion::ControlOutput, diffusion::ControlSettings, diffusion::TensorLists;
 
 // Of unions, by their number (control_type in the reference). Later unions have two more, for inpainting and upscaling, which need other
 // images than these.
@@ -55,12 +56,12 @@ class UnetControl final : public diffusion::ControlModel {
     return {{"features", {hint.features}}, {"embedding", {hint.embedding}}};
   }
 
-  ControlOutput operator()(const void* network, const TensorLists& prepared, const ControlSettings& settings, const Tensor& x,
-                           float timestep, const diffusion::Conditioning& given) const override {
+  ControlOutput operator()(const void* network, const TensorLists& prepared, const ControlSettings& settings,
+                           const ControlCall& call) const override {
     const parts::UnetConditions conditions{
-        .context = given["context"], .added = config_.unet.added ? given["added"] : Tensor(), .guidance = {}};
-    parts::ControlNet::Residuals made =
-        net(network)(x, {&timestep, 1}, conditions, {.features = prepared.at("features")[0], .embedding = prepared.at("embedding")[0]});
+        .context = call.given["context"], .added = config_.unet.added ? call.given["added"] : Tensor(), .guidance = {}};
+    parts::ControlNet::Residuals made = net(network)(call.x, {&call.timestep, 1}, conditions,
+                                                     {.features = prepared.at("features")[0], .embedding = prepared.at("embedding")[0]});
     const std::vector<float> factors = parts::control_factors(made.skips.size(), settings.scale, settings.guess && !config_.pools);
     ControlOutput out;
     out.factors.emplace(of_skips, std::vector<float>(factors.begin(), factors.end() - 1));
@@ -103,12 +104,12 @@ class UnetAdapter final : public diffusion::ControlModel {
     return {{std::string(of_features), (*static_cast<const parts::T2iAdapter*>(network))(images[0].image)}};
   }
 
-  ControlOutput operator()(const void*, const TensorLists& prepared, const ControlSettings& settings, const Tensor& x, float,
-                           const diffusion::Conditioning&) const override {
+  ControlOutput operator()(const void*, const TensorLists& prepared, const ControlSettings& settings,
+                           const ControlCall& call) const override {
     const std::vector<Tensor>& features = prepared.find(of_features)->second;
     ControlOutput out;
     std::vector<Tensor>& repeated = out.tensors[std::string(of_features)];
-    for (const Tensor& feature : features) repeated.push_back(x.size(0) > 1 ? ops::repeat_batch(feature, x.size(0)) : feature);
+    for (const Tensor& feature : features) repeated.push_back(call.x.size(0) > 1 ? ops::repeat_batch(feature, call.x.size(0)) : feature);
     out.factors.emplace(of_features, std::vector<float>(features.size(), float(settings.scale)));
     return out;
   }
@@ -152,6 +153,13 @@ parts::ControlNetConfig controlnet_config(const GivenComponent& given, const par
 }
 
 }  // namespace
+
+std::vector<NetworkPlace> control_places() {
+  return {{"control_model.", &parts::controlnet_files, &slots::control},
+          {"", &parts::controlnet_files, &slots::control},
+          {"", &parts::control_lora_files, &slots::control},
+          {"", &parts::t2i_adapter_files, &slots::control}};
+}
 
 std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser,
                                                            const parts::UnetConfig& unet, int64_t latent_factor) {

@@ -11,6 +11,8 @@ namespace hearth::models::stable_diffusion {
 // Names in diffusion::TensorLists: what a UNet adds (parts::UnetResiduals).
 inline constexpr std::string_view of_skips = "skips", of_middle = "middle", of_features = "features";
 
+std::vector<NetworkPlace> control_places();  // ImageFamily::controls
+
 // The control network of a file, for a model with this UNet. WeightError if it is for another UNet; errors of its configuration.
 // `latent_factor`: pixels per latent pixel, each way. `denoiser`: the UNet's tensors, which complete those of a Control-LoRA.
 std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser,

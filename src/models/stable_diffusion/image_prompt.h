@@ -14,9 +14,11 @@ struct PromptImageEncoder {
   diffusion::Slot<parts::ClipVisionModel> slot;
 };
 
-// The adapter of a file, for a model with this UNet. UsageError without an image encoder; WeightError if it is for another UNet or another
-// image encoder.
-std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given, const parts::UnetConfig& unet,
+// The adapter of a file, for a model with this UNet, whose tensors `denoiser` has. UsageError without an image encoder that the adapter
+// needs; WeightError if it is for another UNet or another image encoder.
+std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given,
+                                                                    const std::shared_ptr<TensorSource>& denoiser,
+                                                                    const parts::UnetConfig& unet,
                                                                     const std::optional<PromptImageEncoder>& encoder);
 
 // What the UNet attends to in a call for `given`, whose latents are [B, h, w, C]. `size`: of the run, in pixels.

@@ -94,8 +94,9 @@ std::shared_ptr<const diffusion::ControlModel> StableDiffusion::control_for(Give
   return stable_diffusion::control_for(given, denoiser, config_.unet, config_.vae.codec.factor);
 }
 
-std::shared_ptr<const diffusion::ImagePromptModel> StableDiffusion::image_prompt_for(const GivenComponent& given) const {
-  return stable_diffusion::image_prompt_for(given, config_.unet, image_encoder_);
+std::shared_ptr<const diffusion::ImagePromptModel> StableDiffusion::image_prompt_for(const GivenComponent& given,
+                                                                                     const std::shared_ptr<TensorSource>& denoiser) const {
+  return stable_diffusion::image_prompt_for(given, denoiser, config_.unet, image_encoder_);
 }
 
 void StableDiffusion::require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const {

@@ -8,6 +8,7 @@
 
 #include "models/image_family.h"
 #include "models/stable_diffusion/config.h"
+#include "models/stable_diffusion/control.h"
 #include "models/stable_diffusion/image_prompt.h"
 #include "parts/clip/clip_text.h"
 #include "parts/unet/unet.h"
@@ -24,7 +25,8 @@ class StableDiffusion final : public diffusion::LatentModel {
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
   std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given,
                                                              const std::shared_ptr<TensorSource>& denoiser) const override;
-  std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given) const override;
+  std::shared_ptr<const diffusion::ImagePromptModel> image_prompt_for(const GivenComponent& given,
+                                                                      const std::shared_ptr<TensorSource>& denoiser) const override;
   void require_refiner(const diffusion::LatentModel& refiner, const std::string& where) const override;
   const diffusion::AutoencoderConfig* autoencoder() const override { return &config_.vae; }
 
@@ -47,6 +49,7 @@ ImageFamily task_of(const ImageFiles& files, std::vector<std::string_view> pipel
       .pipelines = std::move(pipelines),
       .claims = claims,
       .files = &files,
+      .controls = control_places(),
       .options = family.options,
       .benchmarks = family.benchmarks,
       .describe = [](const Checkpoint& checkpoint) -> std::unique_ptr<diffusion::LatentModel> {

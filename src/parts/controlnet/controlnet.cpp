@@ -22,29 +22,30 @@ Tensor reversed_channels(const Tensor& image) {
 
 }  // namespace
 
-HintEncoder::HintEncoder(const Scope& w, const ControlNetConfig& c)
-    : conv_in(w / "conv_in", c.image_channels, c.hint_channels[0], 3, ConvSpec::same(3)),
-      conv_out(w / "conv_out", c.hint_channels.back(), c.unet.levels[0].channels, 3, ConvSpec::same(3)) {
-  for (size_t i = 0; i + 1 < c.hint_channels.size(); ++i) {
-    const int64_t in = c.hint_channels[i], out = c.hint_channels[i + 1], at = int64_t(2 * i);
-    blocks.emplace_back(w / "blocks" / at, in, in, 3, ConvSpec::same(3));
-    blocks.emplace_back(w / "blocks" / (at + 1), in, out, 3, ConvSpec::plane(2, {1, 1, 1, 1}));
+HintEncoder::HintEncoder(const Scope& w, int64_t image_channels, const std::vector<int64_t>& hint_channels, int64_t out)
+    : conv_in(w / "conv_in", image_channels, hint_channels[0], 3, ConvSpec::same(3)),
+      conv_out(w / "conv_out", hint_channels.back(), out, 3, ConvSpec::same(3)),
+      path(w.path()) {
+  for (size_t i = 0; i + 1 < hint_channels.size(); ++i) {
+    const int64_t from = hint_channels[i], to = hint_channels[i + 1], at = int64_t(2 * i);
+    blocks.emplace_back(w / "blocks" / at, from, from, 3, ConvSpec::same(3));
+    blocks.emplace_back(w / "blocks" / (at + 1), from, to, 3, ConvSpec::plane(2, {1, 1, 1, 1}));
   }
 }
 
 Tensor HintEncoder::operator()(const Tensor& x) const {
-  const BlockScope scope("controlnet_cond_embedding");
+  const BlockScope scope(path);
   Tensor h = conv_in(x, activated);
   for (const nn::Conv2d& block : blocks) h = block(h, activated);
   h = conv_out(h);
-  tap("controlnet_cond_embedding", h);
+  tap(path, h);
   return h;
 }
 
 ControlNet::ControlNet(const Scope& w, const ControlNetConfig& c)
     : config(c),
       encoder(w, c.unet),
-      controlnet_cond_embedding(w / "controlnet_cond_embedding", c),
+      controlnet_cond_embedding(w / "controlnet_cond_embedding", c.image_channels, c.hint_channels, c.unet.levels[0].channels),
       controlnet_mid_block(w / "controlnet_mid_block", c.unet.levels.back().channels, c.unet.levels.back().channels, 1) {
   const auto add = [&](int64_t channels) {
     controlnet_down_blocks.emplace_back(w / "controlnet_down_blocks" / int64_t(controlnet_down_blocks.size()), channels, channels, 1);

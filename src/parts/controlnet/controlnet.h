@@ -8,14 +8,15 @@
 
 namespace hearth::parts {
 
-// x [B, H, W, 3] in 0 … 1 → [B, ⌈H/f⌉, ⌈W/f⌉, C of the UNet's first level], f = 2^(channels − 1).
+// x [B, H, W, image_channels] → [B, ⌈H/f⌉, ⌈W/f⌉, out], f = 2^(hint channels − 1): each but the last halves the image.
 struct HintEncoder {
-  HintEncoder(const Scope& w, const ControlNetConfig& config);
+  HintEncoder(const Scope& w, int64_t image_channels, const std::vector<int64_t>& hint_channels, int64_t out);
   Tensor operator()(const Tensor& x) const;
 
   nn::Conv2d conv_in;
   std::vector<nn::Conv2d> blocks;  // two for each halving; the second halves
   nn::Conv2d conv_out;
+  std::string path;
 };
 
 // A control image [1, H, W, 3], red green blue in 0 … 1; for a union with its type, and its weight if there are several.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/observe.h"
+#include "ops/pointwise.h"
 
 namespace hearth::parts {
 namespace {
@@ -10,9 +11,10 @@ namespace {
 using Kind = IpAdapterConfig::Kind;
 constexpr int64_t head_size = 64;
 
-std::variant<VectorTokens, MlpTokens, Resampler> projection_of(const Scope& w, const IpAdapterConfig& c) {
+std::variant<VectorTokens, MlpTokens, Resampler, FaceResampler> projection_of(const Scope& w, const IpAdapterConfig& c) {
   if (c.kind == Kind::vector) return VectorTokens(w, c);
   if (c.kind == Kind::resampler) return Resampler(w, c);
+  if (c.kind == Kind::face_and_states) return FaceResampler(w, c);
   return MlpTokens(w, c);
 }
 
@@ -73,6 +75,27 @@ Tensor Resampler::operator()(const Tensor& image) const {
   return norm_out(proj_out(h));
 }
 
+FaceResampler::FaceResampler(const Scope& w, const IpAdapterConfig& c)
+    : first(w / "proj" / 0, c.face, c.face_hidden),
+      second(w / "proj" / 2, c.face_hidden, c.tokens * c.hidden),
+      norm(w / "norm", c.hidden),
+      proj_in(w / "perceiver_resampler" / "proj_in", c.in, c.hidden),
+      proj_out(w / "perceiver_resampler" / "proj_out", c.hidden, c.width),
+      norm_out(w / "perceiver_resampler" / "norm_out", c.width),
+      tokens(c.tokens),
+      hidden(c.hidden) {
+  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(w / "perceiver_resampler" / "layers" / i, c);
+}
+
+Tensor FaceResampler::operator()(const Tensor& face, const Tensor& states, bool shortcut) const {
+  const Tensor own = norm(second(first(face, {.activation = Activation::gelu})).view({face.size(0), tokens, hidden}));
+  const Tensor x = proj_in(states);
+  Tensor h = own;
+  for (const Resampler::Layer& layer : layers) h = layer(x, h);
+  const Tensor y = norm_out(proj_out(h));
+  return shortcut ? ops::add(own, y) : y;
+}
+
 IpAdapter::IpAdapter(const Scope& w, const IpAdapterConfig& c) : config(c), projection(projection_of(w / "image_proj", c)) {
   for (size_t i = 0; i < c.attends.size(); ++i) {
     const Scope layer = w / "ip_adapter" / int64_t(2 * i + 1);
@@ -85,7 +108,21 @@ Tensor IpAdapter::tokens(const Tensor& image) const {
   const int64_t rank = config.kind == Kind::vector || config.kind == Kind::face ? 2 : 3;
   if (image.rank() != rank || image.size(rank - 1) != config.in)
     fail<ShapeError>("ip-adapter: the image has shape {}, expected {} axes, the last of {}", image.shape(), rank, config.in);
-  return in_block("image_proj", [&] { return std::visit([&](const auto& made) { return made(image); }, projection); });
+  const auto made = [&](const auto& projected) -> Tensor {
+    if constexpr (std::is_invocable_v<decltype(projected), const Tensor&>) return projected(image);
+    else fail<ShapeError>("ip-adapter: an image of shape {} without a face's vector, expected both", image.shape());
+  };
+  return in_block("image_proj", [&] { return std::visit(made, projection); });
+}
+
+Tensor IpAdapter::tokens(const Tensor& face, const Tensor& states, bool shortcut) const {
+  const auto* resampler = std::get_if<FaceResampler>(&projection);
+  if (!resampler || face.rank() != 2 || face.size(1) != config.face || states.rank() != 3 || states.size(2) != config.in)
+    fail<ShapeError>("ip-adapter: a face of shape {} and states of shape {}, expected [B, {}] and [B, T, {}]", face.shape(), states.shape(),
+                     config.face, config.in);
+  if (shortcut && config.hidden != config.width)
+    fail<UsageError>("ip-adapter: a shortcut of width {} to tokens of width {}, expected equal widths", config.hidden, config.width);
+  return in_block("image_proj", [&] { return (*resampler)(face, states, shortcut); });
 }
 
 }  // namespace hearth::parts

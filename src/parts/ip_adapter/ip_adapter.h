@@ -55,15 +55,33 @@ struct Resampler {
   nn::LayerNorm norm_out;
 };
 
+// FaceID Plus: tokens of a face's vector that attend to the image's states.
+struct FaceResampler {
+  FaceResampler(const Scope& w, const IpAdapterConfig& config);
+  // face [B, face], states [B, T, in] → [B, tokens, width]. `shortcut`: the vector's own tokens are added, as version 2 needs it; requires
+  // that they have the width of the others.
+  Tensor operator()(const Tensor& face, const Tensor& states, bool shortcut) const;
+
+  nn::Linear first, second;  // proj.0, proj.2
+  nn::LayerNorm norm;
+  nn::Linear proj_in;  // perceiver_resampler.…
+  std::vector<Resampler::Layer> layers;
+  nn::Linear proj_out;
+  nn::LayerNorm norm_out;
+  int64_t tokens, hidden;
+};
+
 struct IpAdapter {
   IpAdapter(const Scope& w, const IpAdapterConfig& config);
 
   // What the image encoder gives, as config.kind says: [B, in], or [B, T, in] → tokens [B, T', width]. ShapeError for another width.
   Tensor tokens(const Tensor& image) const;
+  // The same of an adapter that sees a face's vector and an image. UsageError for a shortcut that its widths do not allow.
+  Tensor tokens(const Tensor& face, const Tensor& states, bool shortcut) const;
 
   IpAdapterConfig config;
-  std::variant<VectorTokens, MlpTokens, Resampler> projection;  // image_proj.…
-  std::vector<nn::ContextProjection> attends;                   // ip_adapter.(2i + 1).to_k_ip, .to_v_ip
+  std::variant<VectorTokens, MlpTokens, Resampler, FaceResampler> projection;  // image_proj.…
+  std::vector<nn::ContextProjection> attends;                                  // ip_adapter.(2i + 1).to_k_ip, .to_v_ip
 };
 
 }  // namespace hearth::parts

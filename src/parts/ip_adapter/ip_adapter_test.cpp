@@ -54,10 +54,26 @@ BACKEND_TEST(IpAdapter, tokens_are_those_of_the_reference) {
   }
 }
 
+// FaceID Plus, version 1 and, with the shortcut, 2.
+BACKEND_TEST(IpAdapter, a_face_and_an_image_make_the_tokens_of_the_reference) {
+  const IpAdapterCase c("face_and_states", device);
+  const IpAdapterConfig sizes = c.sizes();
+  EXPECT_EQ(sizes.kind, Kind::face_and_states);
+  Weights w = c.weights();
+  const IpAdapter adapter(Scope(w), sizes);
+  w.finish();
+  const Tensor face = c.input("image", {2, 8}), states = c.input("states", {2, 5, 9});
+  EXPECT_CLOSE(adapter.tokens(face, states, false), c.golden.values("tokens"), 2e-6);  // observed 1.3e-7 reference, 3.0e-7 cpu
+  EXPECT_CLOSE(adapter.tokens(face, states, true), c.golden.values("shortcut"), 2e-6);
+  EXPECT_THROW(adapter.tokens(states), ShapeError);
+  EXPECT_THROW(adapter.tokens(face, face, false), ShapeError);
+  EXPECT_THROW(adapter.tokens(face.slice(1, 0, 7), states, false), ShapeError);
+}
+
 // Every tensor of a file is read.
 TEST(IpAdapterFiles, hold_nothing_that_the_adapter_leaves) {
   const auto device = test::make_test_backend("reference");
-  for (const char* name : {"vector", "states", "resampler", "face"}) {
+  for (const char* name : {"vector", "states", "resampler", "face", "face_and_states"}) {
     const IpAdapterCase c(name, *device);
     struct Asked : TensorSource {
       std::string describe() const override { return "names alone"; }

@@ -139,7 +139,7 @@ Noise make_noise(Compat compat, const NoiseRequest& r, const Schedule& schedule,
     case Compat::hearth:
     case Compat::diffusers: {
       EncodingDraws encodings = r.encodings;
-      if (r.given) encodings = {.before = encodings.before + encodings.after};  // the given draw is not made between them
+      if (r.given) encodings.before += std::exchange(encodings.after, 0);  // the given draw is not made between them
       Noise noise(varied(drawn(r.seed, encodings, apart), drawn(r.variation.seed, {}, 1)), octave_increments(r.seed, apart));
       return r.given ? noise_from(r.given, std::move(noise)) : noise;
     }

@@ -137,6 +137,19 @@ HOST_TEST(EncodingNoise, comes_between_the_draws) {
   EXPECT_TRUE(encoding_noise(Compat::a1111, {.encodings = {.before = 1}}, device, shape, 0));
 }
 
+// A single generator draws for control images of the whole batch, and then for an input image once.
+HOST_TEST(EncodingNoise, of_control_images_is_drawn_for_the_whole_batch) {
+  const Shape shape{2, 3, 5, 4}, one{1, 3, 5, 4};
+  const NoiseDraws plain = torch_draws(3, Generators::one);
+  std::vector<std::vector<float>> wanted;  // control image, input image, first
+  for (const Shape& s : {shape, one, shape}) wanted.push_back(plain(device, s, int64_t(wanted.size())).to_vector());
+  const NoiseRequest request{.seed = 3, .encodings = {.before = 2, .controls = 1}};
+  Noise noise = make_noise(Compat::diffusers, request, {}, find_sampler("euler"));
+  EXPECT_EQ(noise(device, shape).to_vector(), wanted[2]);
+  for (int64_t i = 0; i < 2; ++i)
+    EXPECT_EQ(encoding_noise(Compat::diffusers, request, device, shape, i).to_vector(), wanted[size_t(i)]) << i;
+}
+
 HOST_TEST(Variations, are_a1111s) {
   const test::Golden golden(__FILE__, "variation", device);
   for (const char* strength : {"0.1", "0.5", "1.0"}) {

@@ -79,7 +79,7 @@ class TorchDraws {
  private:
   Tensor take(Backend& device, const Shape& shape) {
     const Shape one = of_encoding(shape, generators_);
-    for (int64_t i = 0; next_ == 0 && i < encodings_.before; ++i) draw(device, i == encodings_.of_batch ? shape : one);
+    for (int64_t i = 0; next_ == 0 && i < encodings_.before; ++i) draw(device, encodings_.for_batch(i) ? shape : one);
     Tensor taken = draw(device, shape);
     for (int64_t i = 0; next_ == 0 && i < encodings_.after; ++i) draw(device, one);
     return taken;
@@ -113,7 +113,7 @@ Tensor torch_encoding_draw(uint64_t seed, Generators generators, EncodingDraws e
   Tensor drawn;
   for (int64_t i = 0; i <= number; ++i) {
     if (i == encodings.before && !skips_first) draws(device, shape, position++);
-    drawn = draws(device, i == encodings.of_batch ? shape : one, position++);
+    drawn = draws(device, encodings.for_batch(i) ? shape : one, position++);
   }
   return drawn;
 }

@@ -13,11 +13,14 @@ namespace hearth::sampling {
 using hearth::Rng;  // nv: counter_normals.h
 
 // What a program draws for the posteriors of encoded images from the run's generators, one image per draw: `before` draws ahead of draw 0,
-// and `after` draws behind it. Per-image generators each make these draws; a single generator makes them for one image only, except number
-// `of_batch` of those ahead, which it makes for the whole batch.
+// and `after` draws behind it. Per-image generators each make these draws; a single generator makes them for one image only, except the
+// first `controls` of those ahead and number `of_batch`, which it makes for the whole batch.
 struct EncodingDraws {
   int64_t before = 0, after = 0;
+  int64_t controls = 0;  // for the images of control networks
   std::optional<int64_t> of_batch = {};
+
+  bool for_batch(int64_t number) const { return number < controls || number == of_batch; }
 };
 
 // PyTorch's CPU generator, one draw after the other.

@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 115> known{{
+constexpr std::array<Known, 117> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -219,6 +219,8 @@ constexpr std::array<Known, 115> known{{
      {"controlnet_cond_embedding.conv_in.weight", "controlnet_down_blocks.0.weight"},
      {"task_embedding"}},
     {"control", "ControlNet of a transformer", "diffusers", {"controlnet_blocks.0.weight", "transformer_blocks.0.attn.to_q.weight"}, {}},
+    {"control", "ControlNet of a transformer", "original", {"controlnet_blocks.0.weight", "transformer_blocks.0.attn.qkv.weight"}, {}},
+    {"control", "ControlNet of a transformer", "XLabs", {"controlnet_blocks.0.weight", "pos_embed_input.weight"}, {}},
     {"control", "T2I-Adapter", "original", {"body.0.block1.weight", "conv_in.weight", "body.3.block2.weight"}, {}},
     {"control", "IP-Adapter", "original", {"ip_adapter.1.to_k_ip.weight", "ip_adapter.1.to_v_ip.weight"}, {}},
     {"control",

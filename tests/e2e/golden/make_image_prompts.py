@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python make_image_prompts.py
 
-needs diffusers 0.39.0, transformers 4.57.1 and torch; writes image_prompts/encoder, a CLIP vision tower as save_pretrained publishes it,
+needs diffusers 0.39.0, transformers 4.57.1, peft 0.21.2 (for the LoRA in FaceID files) and torch; writes image_prompts/encoder, a CLIP vision tower as save_pretrained publishes it,
 image_prompts/NAME.safetensors, adapters by the published names (weights from their names, f16), image_prompts.json (the cases) and
 image_prompts.safetensors: per case the final latents [n, c, h, w] f32, the pictures, and the images of make_editing.py.
 """
@@ -24,7 +24,7 @@ from diffusers import (StableDiffusionImg2ImgPipeline, StableDiffusionInpaintPip
 from diffusers.image_processor import IPAdapterMaskProcessor  # noqa: E402
 from PIL import Image  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
-from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection  # noqa: E402
+from transformers import CLIPImageProcessor, CLIPVisionConfig, CLIPVisionModelWithProjection  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -35,7 +35,7 @@ import name_weights  # noqa: E402
 torch.set_num_threads(1)
 OUT = HERE / "image_prompts"
 ENCODER = dict(hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=3, image_size=28, patch_size=7, projection_dim=10, hidden_act="gelu")
-STATES, VECTOR = ENCODER["hidden_size"], ENCODER["projection_dim"]
+STATES, VECTOR, FACE, RANK = ENCODER["hidden_size"], ENCODER["projection_dim"], 16, 3
 
 
 def linear(name, out, into, bias=True):
@@ -56,6 +56,15 @@ def resampler(width, hidden, tokens, layers, heads):
     return shapes
 
 
+def face(width):
+    return {**linear("proj.0", 2 * FACE, FACE), **linear("proj.2", 4 * width, 2 * FACE), **norm("norm", width)}
+
+
+def face_plus(width):
+    resampled = {f"perceiver_resampler.{k}": v for k, v in resampler(width, width, 4, 4, 1).items() if k != "latents"}
+    return {**linear("proj.0", 2 * FACE, FACE), **linear("proj.2", 4 * width, 2 * FACE), **norm("norm", width), **resampled}
+
+
 def vector(width):
     return {**linear("proj", 4 * width, VECTOR), **norm("norm", width)}
 
@@ -69,6 +78,9 @@ ADAPTERS = {
     "v": ("ddim_v", vector),
     "xl": ("xl", vector),
     "xl_plus": ("xl", lambda width: resampler(width, 16, 5, 4, 1)),
+    "face": ("pndm", face),  # with a LoRA of all attentions, as all published ones have
+    "face_plus": ("pndm", face_plus),
+    "xl_face": ("xl", face),
 }
 
 BASE = dict(checkpoint="pndm", kind="text", width=64, height=64, steps=6, guidance=5.0, seed=11, prompt="a red house on green hills", negative="night")
@@ -76,7 +88,7 @@ WITH_XL = dict(BASE, checkpoint="xl")
 
 
 def one(name, size=(40, 30), seed=0, **settings):
-    return dict(adapter=name, size=list(size), seed=seed, **settings)
+    return dict(adapter=name, **(dict(size=list(size)) if size else {}), seed=seed, **settings)
 
 
 CASES = {
@@ -100,6 +112,12 @@ CASES = {
     "xl_plus": dict(WITH_XL, prompts=[one("xl_plus", scale=0.6)]),
     "xl_image": dict(WITH_XL, kind="image", steps=10, strength=0.55, prompts=[one("xl")]),
     "xl_paint": dict(WITH_XL, kind="paint", steps=10, strength=0.6, prompts=[one("xl", mask=[64, 64])]),
+    "face": dict(BASE, prompts=[one("face", None, face=True)]),
+    "face_half": dict(BASE, prompts=[one("face", None, face=True, seed=1, scale=0.5)]),
+    "face_one": dict(BASE, guidance=1.0, negative=None, prompts=[one("face", None, face=True)]),
+    "face_plus": dict(BASE, prompts=[one("face_plus", face=True, scale=0.8)]),
+    "face_plus_v2": dict(BASE, width=104, height=40, prompts=[one("face_plus", (28, 50), seed=1, face=True, shortcut=True)]),
+    "xl_face": dict(WITH_XL, prompts=[one("xl_face", None, face=True)]),
 }
 PIPELINES = {("text", False): StableDiffusionPipeline, ("image", False): StableDiffusionImg2ImgPipeline, ("paint", False): StableDiffusionInpaintPipeline,
              ("text", True): StableDiffusionXLPipeline, ("image", True): StableDiffusionXLImg2ImgPipeline, ("paint", True): StableDiffusionXLInpaintPipeline}
@@ -121,6 +139,13 @@ def make_adapters():
         for i, key in enumerate(attends):
             for what in ("to_k_ip", "to_v_ip"):
                 shapes[f"ip_adapter.{2 * i + 1}.{what}.weight"] = (unet.get_submodule(key.removesuffix(".processor")).inner_dim, width)
+        if "face" in name:
+            for i, key in enumerate(unet.attn_processors):
+                attention = unet.get_submodule(key.removesuffix(".processor"))
+                for layer in ("to_q", "to_k", "to_v", "to_out"):
+                    module = attention.to_out[0] if layer == "to_out" else getattr(attention, layer)
+                    shapes[f"ip_adapter.{i}.{layer}_lora.down.weight"] = (RANK, module.in_features)
+                    shapes[f"ip_adapter.{i}.{layer}_lora.up.weight"] = (module.out_features, RANK)
         seed = "second." if name == "other" else ""
         save_file({key: torch.from_numpy(name_weights.tensor(seed + key, shape)).half().contiguous() for key, shape in shapes.items()}, OUT / f"{name}.safetensors")
 
@@ -145,8 +170,14 @@ def draw(case, tensors):
     pipe = PIPELINES[case["kind"], xl].from_pretrained(HERE / case["checkpoint"], image_encoder=encoder, feature_extractor=None, torch_dtype=torch.float32, **extra)
     pipe.load_ip_adapter(str(OUT), subfolder="", weight_name=[f"{p['adapter']}.safetensors" for p in prompts], image_encoder_folder=None)
     pipe.set_ip_adapter_scale([p.get("scale", 1.0) for p in prompts])
-    images, masks = [], []
+    images, masks, faces = [], [], []
     for p in prompts:
+        if p.get("face"):
+            vector = torch.from_numpy(name_weights.tensor("face{}".format(p["seed"]), (1, FACE)))
+            tensors["face{}".format(p["seed"])] = vector
+            faces.append(torch.cat([torch.zeros(1, 1, FACE), vector[None]] if case["guidance"] > 1 else [vector[None]]))
+        if "size" not in p:
+            continue
         picture = prompt_picture(*p["size"], p["seed"])
         tensors["prompt{}.{}x{}".format(p["seed"], *p["size"])] = torch.from_numpy(picture)
         images.append(Image.fromarray(picture))
@@ -156,6 +187,15 @@ def draw(case, tensors):
             masks.append(IPAdapterMaskProcessor().preprocess(Image.fromarray(mask), height=H, width=W))
     options = dict(prompt=[case["prompt"]] * n, num_inference_steps=case["steps"], guidance_scale=case["guidance"], output_type="latent",
                    generator=[torch.Generator().manual_seed(case["seed"] + k) for k in range(n)], ip_adapter_image=images)
+    if faces:  # the image is seen by the adapter's projection alone
+        options["ip_adapter_image_embeds"] = faces
+        if options.pop("ip_adapter_image"):
+            projection = pipe.unet.encoder_hid_proj.image_projection_layers[0]
+            pipe.feature_extractor = None
+            pixels = CLIPImageProcessor(size=ENCODER["image_size"], crop_size=ENCODER["image_size"])(images[0], return_tensors="pt").pixel_values
+            states = [encoder(x, output_hidden_states=True).hidden_states[-2].detach() for x in (torch.zeros_like(pixels), pixels)]
+            projection.clip_embeds = torch.stack(states)  # [2, 1, tokens, width]
+            projection.shortcut = bool(prompts[0].get("shortcut"))
     if masks:
         options["cross_attention_kwargs"] = {"ip_adapter_masks": masks}
     if case["negative"] is not None:

@@ -8,6 +8,8 @@ needs diffusers 0.39.0, transformers 4.57.1, peft 0.21.2, lycoris-lora 4.1.3 and
     tensors                                the adapter's tensors: name → shape. Values are those of tools/name_weights.py
     values                                 name → number, of tensors with one value: alphas
     metadata                               of the file, if it has any
+    file                                   the case whose adapter it is, if that is another; this has the following three then
+    sampler, schedule, …_options           of the run; "scheduler" and "call" are the same for diffusers
     oracle                                 what drew it: "diffusers" loaded the file, or "formula": the weights were changed
 
 and lora.safetensors the final latents [1, c, h, w] f32 of each. The formulas are compared with those of lycoris and PEFT first.
@@ -208,7 +210,7 @@ DOUBLE = {"img_attn.qkv": ["attn.to_q", "attn.to_k", "attn.to_v"], "img_attn.pro
 SINGLE = {"linear1": ["attn.to_q", "attn.to_k", "attn.to_v", "proj_mlp"], "linear2": ["proj_out"], "modulation.lin": ["norm.linear"]}
 
 
-def make_fused(pipe, groups, write, names=("lora_down.weight", "lora_up.weight"), alpha=2.0, ends=()):
+def make_fused(pipe, groups, write, names=("lora_down.weight", "lora_up.weight"), alpha=2.0, ends=(), rank=None):
     """A LoRA of a transformer's original modules; `groups`: (original block, diffusers' block, modules)."""
     file = File()
     transformer = pipe.transformer
@@ -220,7 +222,7 @@ def make_fused(pipe, groups, write, names=("lora_down.weight", "lora_up.weight")
         except AttributeError:  # the last block has no output for the text
             continue
         shape = (sum(w.shape[0] for w in weights), weights[0].shape[1])
-        change = low_rank(file, write(module), shape, rank_of(module), names, alpha=alpha)
+        change = low_rank(file, write(module), shape, rank or rank_of(module), names, alpha=alpha)
         if swapped:
             change = change.roll(shape[0] // 2, 0)
         for layer, part in zip(held, change.split([w.shape[0] for w in weights])):
@@ -360,6 +362,53 @@ def make_kind(pipe, kind):
     return file
 
 
+def make_peft_dora(pipe):
+    """PEFT's names; diffusers' loader leaves the magnitudes out of files with kohya's."""
+    file = File()
+    for name, w in layers(pipe.unet, lambda n: attention(n) or ".ff." in n).items():
+        change = low_rank(file, f"unet.{name}", w.shape, 4, ("lora_A.weight", "lora_B.weight"))
+        m = file.new(f"unet.{name}.lora_magnitude_vector", w.shape[0])
+        file.changes.append(("unet", name, "set", lambda own, _, change=change, m=m: (own + change) * (m / (own + change).norm(dim=1))[:, None]))
+    return file
+
+
+def make_plain(pipe, convolutions=False):
+    """Kohya's scripts with one rank and alpha for all modules: diffusers' loader gives modules of other ranks the alpha of most modules."""
+    file = File()
+    xl = hasattr(pipe, "text_encoder_2")
+    names = original_unet_names(pipe.unet) if xl else {}
+    keep = (lambda n: attention(n) or ".ff." in n or ".proj_" in n or (convolutions and ".conv" in n and ".resnets." in n))
+    for name, w in layers(pipe.unet, keep).items():
+        module = "lora_unet_" + (original_unet_name(names, name) if xl else name).replace(".", "_")
+        file.changes.append(("unet", name, "add", low_rank(file, module, w.shape, 4, alpha=2.0)))
+    for component, prefix in (("text_encoder", "lora_te1_" if xl else "lora_te_"), ("text_encoder_2", "lora_te2_"))[:2 if xl else 1]:
+        for name, w in layers(getattr(pipe, component), TEXT.search).items():
+            file.changes.append((component, name, "add", low_rank(file, prefix + name.replace(".", "_"), w.shape, 4, alpha=2.0)))
+    return file
+
+
+def make_text_transformer(pipe, encoders):
+    """diffusers' save_lora_weights of a transformer and text encoders."""
+    file = make_transformer(pipe)
+    for component in encoders:
+        for name, w in layers(getattr(pipe, component), TEXT.search).items():
+            file.changes.append((component, name, "add", low_rank(file, f"{component}.{name}", w.shape, 3, ("lora_A.weight", "lora_B.weight"))))
+    return file
+
+
+def make_flux_plain(pipe):
+    """Kohya's names, without the module whose rows diffusers' converter cuts at the published sizes only."""
+    groups = [(o, d, {k: v for k, v in modules.items() if k != "linear1"}) for o, d, modules in stream_blocks(pipe)]
+    file = make_fused(pipe, groups, with_underscores("lora_unet_"), rank=3)
+    for name, w in layers(pipe.text_encoder, TEXT.search).items():
+        file.changes.append(("text_encoder", name, "add", low_rank(file, "lora_te1_" + name.replace(".", "_"), w.shape, 3, alpha=1.0)))
+    return file
+
+
+# Few steps: what the publishers of these LoRAs recommend, as diffusers' scheduler and call, and as hearth's sampler and schedule.
+TRAILING = dict(timestep_spacing="trailing")
+FEW = dict(oracle="diffusers", steps=4)
+
 CASES = {
     "kohya": dict(checkpoint="pndm", make=make_kohya, strength=0.8, text_strength=0.5),
     "kohya_negative": dict(checkpoint="pndm", make=make_kohya, strength=-0.7),
@@ -384,6 +433,35 @@ CASES = {
     "flux_diffusers": dict(checkpoint="flux_dev", strength=0.7, guidance=3.5, make=make_transformer, oracle="diffusers"),
     "flux_simpletuner": dict(checkpoint="flux_dev", strength=0.7, guidance=3.5, make=lambda pipe: make_transformer(
         pipe, "lycoris_", False, [("text_encoder", "lora_te1_"), ("text_encoder_2", "lora_te3_")])),
+    "kohya_loaded": dict(checkpoint="pndm", strength=0.8, make=make_plain, oracle="diffusers"),
+    "sd2_loaded": dict(checkpoint="ddim_v", strength=0.8, guidance=1.5, make=make_plain, oracle="diffusers"),
+    "xl_kohya_loaded": dict(checkpoint="xl", strength=0.8, make=make_plain, oracle="diffusers"),
+    "locon_loaded": dict(checkpoint="pndm", strength=0.7, make=lambda pipe: make_plain(pipe, convolutions=True), oracle="diffusers"),
+    "dora_loaded": dict(checkpoint="pndm", strength=1.0, make=make_peft_dora, oracle="diffusers"),
+    "sd3_text_loaded": dict(checkpoint="sd3", strength=0.8, oracle="diffusers",
+                            make=lambda pipe: make_text_transformer(pipe, ["text_encoder", "text_encoder_2"])),
+    "flux_kohya_loaded": dict(checkpoint="flux_dev", strength=0.7, guidance=3.5, make=make_flux_plain, oracle="diffusers"),
+    "flux_text_loaded": dict(checkpoint="flux_dev", strength=0.7, guidance=3.5, oracle="diffusers",
+                             make=lambda pipe: make_text_transformer(pipe, ["text_encoder"])),
+    "lcm": dict(FEW, checkpoint="pndm", strength=1.0, guidance=1.0, file="kohya_loaded", scheduler=["LCMScheduler", {}], sampler="lcm"),
+    "lcm_guided": dict(FEW, checkpoint="pndm", strength=1.0, guidance=1.5, steps=6, file="kohya_loaded", scheduler=["LCMScheduler", {}], sampler="lcm"),
+    "xl_lcm": dict(FEW, checkpoint="xl", strength=1.0, guidance=1.0, file="xl_diffusers", scheduler=["LCMScheduler", {}], sampler="lcm"),
+    "xl_lightning": dict(FEW, checkpoint="xl", strength=1.0, guidance=0.0, file="xl_diffusers", scheduler=["EulerDiscreteScheduler", TRAILING],
+                         sampler="euler", schedule="trailing"),
+    "xl_lightning_two": dict(FEW, checkpoint="xl", strength=1.0, guidance=0.0, steps=2, file="xl_diffusers",
+                             scheduler=["EulerDiscreteScheduler", TRAILING], sampler="euler", schedule="trailing"),
+    "hyper": dict(FEW, checkpoint="pndm", strength=1.0, guidance=0.0, steps=8, file="kohya_loaded", scheduler=["DDIMScheduler", TRAILING], sampler="ddim",
+                  schedule="trailing"),
+    "xl_hyper": dict(FEW, checkpoint="xl", strength=1.0, guidance=0.0, steps=2, file="xl_diffusers", scheduler=["DDIMScheduler", TRAILING],
+                     sampler="ddim", schedule="trailing"),
+    "hyper_tcd": dict(FEW, checkpoint="pndm", strength=1.0, guidance=0.0, steps=4, file="kohya_loaded", scheduler=["TCDScheduler", {}], call=dict(eta=1.0),
+                      sampler="tcd", sampler_options=dict(eta="1")),
+    "xl_hyper_tcd": dict(FEW, checkpoint="xl", strength=1.0, guidance=0.0, steps=1, file="xl_diffusers", scheduler=["TCDScheduler", {}],
+                         call=dict(eta=1.0), sampler="tcd", sampler_options=dict(eta="1")),
+    "tcd": dict(FEW, checkpoint="pndm", strength=1.0, guidance=0.0, file="kohya_loaded", scheduler=["TCDScheduler", {}], call=dict(eta=0.3), sampler="tcd",
+                sampler_options=dict(eta="0.3")),
+    "xl_dmd": dict(FEW, checkpoint="xl", strength=1.0, guidance=0.0, file="xl_diffusers", scheduler=["LCMScheduler", {}],
+                   call=dict(timesteps=[999, 749, 499, 249]), sampler="lcm", schedule="lcm", schedule_options=dict(original_steps=4)),
     "loha": dict(checkpoint="pndm", strength=0.8, make=lambda pipe: make_kind(pipe, "loha")),
     "lokr_0": dict(checkpoint="pndm", strength=0.5, make=lambda pipe: make_kind(pipe, "lokr_0")),
     "lokr_1": dict(checkpoint="pndm", strength=0.5, make=lambda pipe: make_kind(pipe, "lokr_1")),
@@ -416,10 +494,12 @@ def apply(pipe, file, strength, text_strength):
                 layer.weight.copy_(change(layer.weight, s))
 
 
-def draw(pipe, run):
+def draw(pipe, run, scheduler=None, call={}):
+    if scheduler:
+        pipe.scheduler = getattr(diffusers, scheduler[0]).from_config(pipe.scheduler.config, **scheduler[1])
     options = dict(prompt=run["prompt"], width=run["width"], height=run["height"], num_inference_steps=run["steps"],
                    guidance_scale=run["guidance"], generator=torch.Generator().manual_seed(run["seed"]), output_type="latent")
-    latents = pipe(**options).images
+    latents = pipe(**options, **call).images
     if latents.ndim == 3:  # tokens of 2 × 2 latent pixels
         latents = pipe._unpack_latents(latents, run["height"], run["width"], pipe.vae_scale_factor)
     return latents.contiguous()
@@ -441,23 +521,25 @@ def main():
             continue
         run = RUN | {key: case[key] for key in ("guidance", "steps") if key in case}
         strength, text_strength = case["strength"], case.get("text_strength", case["strength"])
-        plain = draw(open_pipeline(case["checkpoint"]), run)
+        how = {key: case[key] for key in ("scheduler", "call") if key in case}
+        plain = draw(open_pipeline(case["checkpoint"]), run, **how)
         pipe = open_pipeline(case["checkpoint"])
-        file = case["make"](pipe)
+        file = CASES[case.get("file", label)]["make"](pipe)
         apply(pipe, file, strength, text_strength)
-        latents = draw(pipe, run)
+        latents = draw(pipe, run, **how)
         if case.get("oracle") == "diffusers":
             pipe = open_pipeline(case["checkpoint"])
             with tempfile.TemporaryDirectory() as folder:
                 file.save(Path(folder) / "lora.safetensors")
                 pipe.load_lora_weights(folder, weight_name="lora.safetensors", adapter_name="one")
             pipe.set_adapters("one", strength)
-            loaded = draw(pipe, run)
+            loaded = draw(pipe, run, **how)
             print(f"{label}: diffusers against the formula {relative(loaded, latents):.1e}")
             latents = loaded
         tensors[label] = latents
-        cases[label] = {**{k: v for k, v in case.items() if k not in ("make",)}, "oracle": case.get("oracle", "formula"), **run,
-                        "tensors": file.tensors, "values": file.values, "metadata": file.metadata}
+        cases[label] = {**{k: v for k, v in case.items() if k not in ("make",)}, "oracle": case.get("oracle", "formula"), **run}
+        if "file" not in case:
+            cases[label] |= {"tensors": file.tensors, "values": file.values, "metadata": file.metadata}
         print(f"{label}: rms {latents.square().mean().sqrt():.3g}, away from the run without it {relative(latents, plain):.1e}, "
               f"{len(file.changes)} weights", flush=True)
     cases = {label: cases[label] for label in CASES if label in cases}

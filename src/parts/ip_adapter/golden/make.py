@@ -51,6 +51,9 @@ CASES = {
     "states": ({**linear("proj.0", 14, 14), **linear("proj.2", WIDTH, 14), **norm("proj.3", WIDTH)}, (2, 5, 14)),
     "resampler": (resampler(9, 20, 3, 4, 2), (2, 5, 9)),
     "face": ({**linear("proj.0", 16, 8), **linear("proj.2", 4 * WIDTH, 16), **norm("norm", WIDTH)}, (2, 8)),
+    # FaceID Plus: of the vector's projection, and of a resampler that starts with its tokens
+    "face_and_states": ({**linear("proj.0", 16, 8), **linear("proj.2", 4 * WIDTH, 16), **norm("norm", WIDTH),
+                         **{f"perceiver_resampler.{k}": v for k, v in resampler(9, WIDTH, 3, 4, 2).items() if k != "latents"}}, (2, 8)),
 }
 
 
@@ -65,9 +68,15 @@ def main():
         file = {name: value(name, shape) for name, shape in named.items()}
         net = unet._convert_ip_adapter_image_proj_to_diffusers(
             {name.removeprefix("image_proj."): tensor.double() for name, tensor in file.items() if name.startswith("image_proj.")}, low_cpu_mem_usage=False).double()
+        more = {}
         with torch.no_grad():
+            if kind == "face_and_states":
+                net.clip_embeds = torch.from_numpy(golden.values("input.states", 2, 1, 5, 9)).double()
+                net.shortcut = True
+                more = {"shortcut": net(torch.from_numpy(golden.values("input.image", *given)).double()).float().numpy()}
+                net.shortcut = False
             y = net(torch.from_numpy(golden.values("input.image", *given)).double())
-        golden.save(HERE, kind, {"tokens": y.float().numpy()}, {"kind": kind}, VERSIONS, given=list(given), attends=ATTENDS,
+        golden.save(HERE, kind, {"tokens": y.float().numpy(), **more}, {"kind": kind}, VERSIONS, given=list(given), attends=ATTENDS,
                     tensors={name: list(shape) for name, shape in named.items()}, factor=1.0)
 
 
