@@ -141,7 +141,7 @@ TEST(Signatures, networks_of_the_references_are_named) {
       {"bria", "denoiser: Bria"},
       {"sd3", "denoiser: Stable Diffusion 3"},
       {"auraflow", "denoiser: AuraFlow"},
-      {"pixart", "denoiser: PixArt or Allegro"},
+      {"pixart", "denoiser: PixArt-α 1024"},
       {"sana", "denoiser: SANA"},
       {"hunyuan-dit", "denoiser: Hunyuan-DiT"},
       {"lumina2", "denoiser: Lumina 2"},
