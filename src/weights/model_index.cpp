@@ -41,8 +41,8 @@ std::string config_file_name(const Component& component) {
 std::vector<std::string> text_files(const Component& component) {
   std::vector<std::string> files{config_file_name(component)};
   if (files[0] == "tokenizer_config.json")
-    files.insert(files.end(),
-                 {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model"});
+    files.insert(files.end(), {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model",
+                               "tokenizer.model", "vocab.txt"});
   return files;
 }
 
