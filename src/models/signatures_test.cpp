@@ -143,7 +143,7 @@ TEST(Signatures, networks_of_the_references_are_named) {
       {"auraflow", "denoiser: AuraFlow"},
       {"pixart", "denoiser: PixArt-α 1024"},
       {"sana", "denoiser: SANA"},
-      {"hunyuan-dit", "denoiser: Hunyuan-DiT"},
+      {"hunyuan-dit", "denoiser: Hunyuan-DiT 1.0 or 1.1"},
       {"lumina2", "denoiser: Lumina 2"},
       {"z-image", "denoiser: Z-Image"},
       {"qwen-image", "denoiser: Qwen-Image"},

@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 112> known{{
+constexpr std::array<Known, 110> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -25,7 +25,6 @@ constexpr std::array<Known, 112> known{{
     {"denoiser", "FLUX.2", "original", {"single_stream_modulation.lin.weight", "img_in.weight"}, {}},
     {"denoiser", "Chroma", "original", {"distilled_guidance_layer.in_proj.bias", "double_blocks.0.img_attn.qkv.weight"}, {}},
     {"denoiser", "SANA", "original", {"blocks.0.mlp.inverted_conv.conv.weight", "blocks.0.cross_attn.kv_linear.weight"}, {}},
-    {"denoiser", "Hunyuan-DiT", "original", {"blocks.0.attn1.Wqkv.weight", "x_embedder.proj.weight"}, {}},
     {"denoiser", "Z-Image", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight", "x_pad_token"}, {}},
     {"denoiser", "Lumina 2", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight"}, {"x_pad_token"}},
     {"denoiser", "Qwen-Image", "diffusers", {"transformer_blocks.0.img_mod.1.weight", "txt_norm.weight"}, {}},
@@ -101,7 +100,6 @@ constexpr std::array<Known, 112> known{{
      {}},
     {"denoiser", "Allegro", "diffusers", {"adaln_single.linear.weight", "pos_embed.proj.weight", "caption_projection.linear_1.weight"}, {}},
     {"denoiser", "SANA", "diffusers", {"transformer_blocks.0.ff.conv_inverted.weight", "caption_norm.weight"}, {}},
-    {"denoiser", "Hunyuan-DiT", "diffusers", {"text_embedding_padding", "time_extra_emb.pooler.k_proj.weight"}, {}},
     {"denoiser",
      "Lumina 2",
      "diffusers",
