@@ -32,9 +32,8 @@ void choose_size(const Facts& facts, const ImageTask& task, Pass& p) {
   if (height == p.height && width == p.width) return;
   if (facts.resizes_to_request) p.resized_to = {p.width, p.height};
   else
-    p.warnings.push_back(
-        fmt::format("the model makes no images of {}×{}: the size is {}×{}, the nearest that it was trained on ({} keeps it)", p.width,
-                    p.height, width, height, flag_of(facts.without_size_of_run)));
+    p.warnings.push_back(fmt::format("the size is {}×{}, the nearest that the model was trained on ({} makes {}×{})", width, height,
+                                     flag_of(facts.without_size_of_run), p.width, p.height));
   p.width = width, p.height = height;
 }
 
