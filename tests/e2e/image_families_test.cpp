@@ -10,6 +10,7 @@
 #include "e2e/cases.h"
 #include "e2e/checkpoint_copy.h"
 #include "hearth/convert.h"
+#include "hearth/quantize.h"
 #include "hearth/rerun.h"
 #include "hearth/tokenizer.h"
 #include "support/complaint.h"
@@ -24,26 +25,38 @@ using Json = nlohmann::json;
 
 struct Family {
   const char *checkpoint, *family;
+  const char* original;                         // the authors' module that holds the queries of the first self-attention of the image
+  int64_t parts;                                // of its rows, of which the queries are the first
   std::map<std::string, std::string> prefixes;  // component → prefix of its tensors in a single file; the denoiser's has the first letter
 };
 const Family families[] = {
     {"pixart_alpha",
      "pixart",
+     "blocks.0.attn.qkv",
+     3,
      {{"transformer", "model.diffusion_model."}, {"vae", "first_stage_model."}, {"text_encoder", "text_encoders.t5xxl.transformer."}}},
     {"pixart_sigma",
      "pixart",
+     "blocks.0.attn.qkv",
+     3,
      {{"transformer", "model.diffusion_model."}, {"vae", "first_stage_model."}, {"text_encoder", "text_encoders.t5xxl.transformer."}}},
     {"aura_flow",
      "aura_flow",
+     "double_layers.0.attn.w2q",
+     1,
      {{"transformer", "model.diffusion_model."}, {"vae", "vae."}, {"text_encoder", "text_encoders.pile_t5xl.transformer."}}},
     {"hunyuan_11",
      "hunyuan_dit",
+     "blocks.0.attn1.Wqkv",
+     3,
      {{"transformer", "model.diffusion_model."},
       {"vae", "vae."},
       {"text_encoder", "text_encoders.hydit_clip.transformer.bert."},
       {"text_encoder_2", "text_encoders.mt5xl.transformer."}}},
     {"hunyuan_12",
      "hunyuan_dit",
+     "blocks.0.attn1.Wqkv",
+     3,
      {{"transformer", "model.diffusion_model."},
       {"vae", "vae."},
       {"text_encoder", "text_encoders.hydit_clip.transformer.bert."},
@@ -208,6 +221,16 @@ TEST_P(ImageFamilies, previews_metadata_and_rerun) {
   EXPECT_EQ(std::ranges::count(arguments, "--no-resolution-binning"), exact ? 1 : 0);
 }
 
+// Its transformer as a GGUF file.
+TEST_P(ImageFamilies, a_gguf_file_gives_the_same_bits) {
+  const TemporaryFolder files;
+  quantize({.model = folder.string(), .output = (files / "transformer.gguf").string(), .type = "f32"});
+  OpenOptions options{.precision = Precision::f32};
+  const auto wanted = latents(folder, request(), options);
+  options.components["transformer"].path = files / "transformer.gguf";
+  EXPECT_EQ(latents(folder, request(), options), wanted);
+}
+
 // An adapter under the official name of a matrix equals the matrix that it changes; under the authors' name of a fused one it changes the
 // same; one for another model is refused.
 TEST_P(ImageFamilies, adapters_change_what_they_name) {
@@ -240,11 +263,23 @@ TEST_P(ImageFamilies, adapters_change_what_they_name) {
   r.loras = {{.file = files / "adapter.safetensors"}};
   const auto adapted = latents(copy.path(), r);
   EXPECT_GE(relative_error(adapted, plain), 1e-4);
-  NamedTensors renamed;
-  for (const auto& [name, x] : adapter) renamed["base_model.model." + name.substr(12)] = x;
-  write_safetensors(files / "renamed.safetensors", renamed);
-  r.loras = {{.file = files / "renamed.safetensors"}};
-  EXPECT_EQ(latents(copy.path(), r), adapted);
+  const auto same = [&](const std::string& name, const NamedTensors& tensors) {
+    write_safetensors(files / (name + ".safetensors"), tensors);
+    r.loras = {{.file = files / (name + ".safetensors")}};
+    EXPECT_EQ(latents(copy.path(), r), adapted) << name;
+  };
+  const Tensor a = adapter.at("transformer." + module + ".lora_A.weight"), b = adapter.at("transformer." + module + ".lora_B.weight");
+  same("peft", {{"base_model.model." + module + ".lora_A.weight", a}, {"base_model.model." + module + ".lora_B.weight", b}});
+  std::vector<float> rows = b.to_vector();
+  rows.resize(rows.size() * size_t(GetParam().parts), 0.0f);
+  const Tensor all = Tensor::from(copy.device(), {int64_t(rows.size()), 1}, rows);
+  const std::string original = GetParam().original;
+  same("original", {{"diffusion_model." + original + ".lora_A.weight", a}, {"diffusion_model." + original + ".lora_B.weight", all}});
+  std::string flat = "lora_unet_" + original;
+  std::ranges::replace(flat, '.', '_');
+  same("kohya", {{flat + ".lora_down.weight", a},
+                 {flat + ".lora_up.weight", all},
+                 {flat + ".alpha", Tensor::from(copy.device(), {}, std::vector<float>{1})}});
   copy.edit_tensors("transformer", [&](NamedTensors& tensors) {
     Tensor& w = tensors.at(module + ".weight");
     w = Tensor::from(copy.device(), w.shape(), change);
