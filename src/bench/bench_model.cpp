@@ -81,13 +81,13 @@ void write_configuration(const std::string& name, const fs::path& folder) {
     if (config_file_name(c) == "tokenizer_config.json") write_bytes_tokenizer(folder / c.name);
 }
 
-// The built-in configuration of a benchmark.
-std::string configuration_of(const std::string& benchmark) {
+// A benchmark, or the built-in configuration of that name.
+models::Benchmark benchmark_named(const std::string& benchmark) {
   for (const models::Entry& entry : models::entries())
     if (const auto* family = std::get_if<models::ImageFamily>(&entry.task))
       for (const models::Benchmark& b : family->benchmarks)
-        if (b.name == benchmark) return std::string(b.configuration);
-  return benchmark;
+        if (b.name == benchmark) return b;
+  return benchmark.c_str();
 }
 
 // Input channels of a denoiser in addition to the latents.
@@ -156,7 +156,9 @@ void BenchModel::generate() {
   }
   temporary_ = true;
   try {
-    write_configuration(configuration_of(options_.model), folder_);
+    const models::Benchmark benchmark = benchmark_named(options_.model);
+    write_configuration(std::string(benchmark.configuration), folder_);
+    models::write_stand_ins(benchmark, folder_);
     checkpoint_ = models::open_checkpoint(folder_);
     model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
     generate_weights();

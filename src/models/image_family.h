@@ -1,7 +1,9 @@
 // The interface of a family of image models to the registry.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +33,21 @@ class PromptReader {
                           Backend& device) const = 0;
 };
 
+// A file of a tokenizer for `hearth bench`, where hearth has no copy of the published vocabulary: "tokenizer_2", "vocab.txt".
+struct StandIn {
+  std::string_view component, file, text;
+};
+
 // A built-in configuration that `hearth bench` measures under a name, which may be the configuration's own.
 struct Benchmark {
   constexpr Benchmark(const char* own_name) : name(own_name), configuration(own_name) {}
-  constexpr Benchmark(const char* other_name, const char* of) : name(other_name), configuration(of) {}
+  constexpr Benchmark(const char* other_name, const char* of, std::span<const StandIn> tokenizers = {})
+      : name(other_name), configuration(of), stand_ins(tokenizers) {}
   std::string_view name, configuration;
+  std::span<const StandIn> stand_ins = {};
 };
+// Into the folder of a checkpoint with the benchmark's configuration.
+void write_stand_ins(const Benchmark& benchmark, const std::filesystem::path& folder);
 
 struct ImageFamily {
   std::vector<std::string_view> pipelines;      // supported classes of model_index.json

@@ -72,22 +72,24 @@ struct ImageTask {
   Tensor noise;                  // [B, C, h, w] f32 on the host: replaces the initial noise; may be undefined
   int64_t steps_before = 0;      // of a first pass, for prompts that change (text::PromptReading)
   bool decode_if_ended = false;  // decodes if Request::finish ends it: no second pass follows
+  bool one_of_two = false;       // one of two passes: it has the size that it asks for, whatever sizes the model prefers
   bool common_levels = false;    // uses sampling::common_schedule for any sampler; for comparing samplers
   std::shared_ptr<const ResumePoint> resume;
 };
 
 // A resolved request.
 struct ResolvedImage {
-  Request request;  // with every default filled in; without its arrays and images
-  int64_t width = 0, height = 0, steps = 0, batch = 0;
-  std::string sampler, schedule;                     // canonical names
-  std::optional<std::array<int64_t, 2>> first_pass;  // its [width, height], if there are two passes
-  std::optional<double> strength;                    // of a run that starts from an image
-  std::array<int64_t, 4> latents{};                  // [B, h, w, C]
-  sampling::Guidance guidance;                       // classifier-free guidance, with all options filled in
-  double embedded_guidance = 1;                      // the scale that the network receives, if it has an input for it
-  sampling::Options sampler_options;                 // all that the sampler has
-  int64_t network_calls = 0;                         // denoiser calls; each takes 2·B images with guidance. 0: not known in advance
+  Request request;                                      // with every default filled in; without its arrays and images
+  int64_t width = 0, height = 0, steps = 0, batch = 0;  // the size of the run
+  std::optional<std::array<int64_t, 2>> resized_to;     // [width, height] of the images, if it is not that of the run
+  std::string sampler, schedule;                        // canonical names
+  std::optional<std::array<int64_t, 2>> first_pass;     // its [width, height], if there are two passes
+  std::optional<double> strength;                       // of a run that starts from an image
+  std::array<int64_t, 4> latents{};                     // [B, h, w, C]
+  sampling::Guidance guidance;                          // classifier-free guidance, with all options filled in
+  double embedded_guidance = 1;                         // the scale that the network receives, if it has an input for it
+  sampling::Options sampler_options;                    // all that the sampler has
+  int64_t network_calls = 0;                            // denoiser calls; each takes 2·B images with guidance. 0: not known in advance
   // Of the run (with two passes, the second) if one model executes it: σ at each step's call and at the end, and the timesteps there.
   // Empty if not known in advance.
   std::vector<float> sigmas, timesteps;

@@ -22,7 +22,8 @@ struct EmbeddingMlp {
 
 // `count` vectors of each image, computed from the activated embedding [B, W].
 struct Modulation {
-  Modulation(const Scope& w, int64_t width_, int64_t count) : linear((w / "linear").exact(), width_, count * width_), width(width_) {}
+  Modulation(const Scope& w, int64_t width_, int64_t count, Bias bias = Bias::yes)
+      : linear((w / "linear").exact(), width_, count * width_, bias), width(width_) {}
 
   class Vectors {
    public:
@@ -43,6 +44,18 @@ struct Modulation {
 
   Linear linear;
   int64_t width;
+};
+
+// Vectors that a block adds to those of one modulation that all blocks share (Chen et al. 2023, arXiv 2310.00426: adaLN-single).
+struct ModulationTable {
+  ModulationTable(const Scope& w, int64_t width_, int64_t count_)
+      : table(w.tensor("scale_shift_table", {count_, width_})), width(width_), count(count_) {}
+
+  // shared [B, count · W]
+  Modulation::Vectors operator()(const Tensor& shared) const { return {ops::affine(shared, {}, table.view({count * width})), width}; }
+
+  Tensor table;  // [count, W]
+  int64_t width, count;
 };
 
 }  // namespace hearth::nn

@@ -138,7 +138,8 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   EXPECT_EQ(request["sampler"], "plms");
   EXPECT_EQ(shown("--seed"), "random");
   EXPECT_EQ(shown("--threads"), "all CPUs");
-  EXPECT_EQ(request["defaults"], (Json{"negative_prompt", "clip_skip", "width", "height", "steps", "guidance", "sampler", "schedule", "seed"}));
+  EXPECT_EQ(request["defaults"],
+            (Json{"negative_prompt", "clip_skip", "width", "height", "steps", "guidance", "sampler", "schedule", "seed"}));
 }
 
 TEST_F(GenerateTest, an_unusable_weight_cache_is_an_error_or_a_warning) {

@@ -36,7 +36,9 @@ Request to_request(const nlohmann::json& json) {
   option("length", "max_sequence_length", int64_t()), option("true_cfg", "true_cfg_scale", double());
   option("prompt_3", "prompt_3", std::string()), option("negative_3", "negative_prompt_3", std::string());
   for (const char* name : {"clip_skip", "clip_skip_2", "max_sequence_length"}) option(name, name, int64_t());
-  if (json.value("no_t5", false)) r.options["no_t5"] = 1;
+  for (const auto& [key, name] : {std::pair{"no_t5", "no_t5"}, {"no_binning", "no_resolution_binning"}})
+    if (json.value(key, false)) r.options[name] = 1;
+  if (json.contains("sigmas")) r.sigmas = json.at("sigmas").get<std::vector<double>>();
   for (const char* name : {"original_size", "target_size", "crop", "negative_original_size", "negative_target_size", "negative_crop"})
     option(name, name, std::array<int64_t, 2>());
   option("aesthetic", "aesthetic_score", double()), option("negative_aesthetic", "negative_aesthetic_score", double());
@@ -70,11 +72,11 @@ std::filesystem::path checkpoint_folder(const std::string& checkpoint) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* checkpoint :
-       {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner", "sd3", "sd35"}) {
+  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner", "sd3",
+                                 "sd35", "pixart_alpha", "pixart_sigma", "aura_flow", "hunyuan_11", "hunyuan_12"}) {
     const nlohmann::json file = load_json(golden_folder() / (std::string(checkpoint) + ".json"));
     for (const auto& [name, json] : file.at("cases").items())
-      cases.push_back({checkpoint, name, json.value("base", ""), to_request(json), json.at("rounding")});
+      cases.push_back({checkpoint, name, json.value("base", ""), to_request(json), json.value("image_step", 1), json.at("rounding")});
   }
   return cases;
 }

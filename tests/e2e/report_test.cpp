@@ -59,7 +59,8 @@ TEST(Report, the_number_of_steps_is_that_of_the_family) {
     const Json own = request_of({.prompt = "x", .width = 16, .height = 16, .decode = false});
     EXPECT_EQ(own.at("steps"), steps) << checkpoint;
     EXPECT_NE(std::ranges::find(own.at("defaults"), "steps"), own.at("defaults").end());
-    const Json by_sigmas = request_of({.prompt = "x", .width = 16, .height = 16, .sampler = "euler", .sigmas = {1, 0.5, 0}, .decode = false});
+    const Json by_sigmas =
+        request_of({.prompt = "x", .width = 16, .height = 16, .sampler = "euler", .sigmas = {1, 0.5, 0}, .decode = false});
     EXPECT_EQ(by_sigmas.at("steps"), 2) << checkpoint;
   }
 }

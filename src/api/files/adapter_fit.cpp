@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -113,12 +114,13 @@ std::vector<Fit> fits_of(const fs::path& adapter) {
     const auto* own = std::get_if<models::ImageFamily>(&entry.task);
     if (!own || !own->files) continue;
     const auto family = std::ranges::find(families, own->files, &KnownFamily::files);
-    std::set<std::string> configurations;  // those that stand for the family
-    for (const models::Benchmark& b : own->benchmarks) configurations.emplace(b.configuration);
-    for (const std::string& name : configurations) {
+    std::map<std::string, models::Benchmark> configurations;  // those that stand for the family
+    for (const models::Benchmark& b : own->benchmarks) configurations.emplace(b.configuration, b);
+    for (const auto& [name, benchmark] : configurations) {
       if (!fs::is_directory(family->configurations / name)) continue;
       const TemporaryLinks folder;
       link_configuration(*family, name, folder.path);
+      models::write_stand_ins(benchmark, folder.path);
       const adapters::Coverage coverage = adapters::cover(adapter, networks_without_weights(folder.path));
       const std::string shown = load_json(family->configurations / name / "model_index.json").value("_name", name);
       if (coverage.weights > 0) fits.push_back({shown, coverage});

@@ -73,7 +73,8 @@ Json request_json(const Run& run) {
   flags.merge(precision_flags(run.components));
   Json json = settings_json(run.requested, run.used, flags, {.after = "embeddings", .name = "chunks", .value = r.chunks});
   for (size_t i = 0; i < r.embeddings.size(); ++i) json["embeddings"][i]["vectors"] = r.embeddings[i].vectors;
-  json["width"] = r.width, json["height"] = r.height;  // of the images: a second pass makes them larger than requested
+  const std::array<int64_t, 2> size = r.resized_to.value_or(std::array{r.width, r.height});
+  json["width"] = size[0], json["height"] = size[1];  // of the images: a second pass makes them larger than requested
   json["noise"] = run.requested.noise ? "given" : "seed";
   json["defaults"] = defaults_of(run.requested, run.used);
   return json;

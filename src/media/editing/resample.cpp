@@ -141,20 +141,33 @@ std::vector<typename Kind::Value> resized(std::vector<typename Kind::Value> x, i
   return y;
 }
 
-// [outer, from, inner] → [outer, to, inner]
-std::vector<float> interpolated_along(std::span<const float> x, int64_t outer, int64_t from, int64_t inner, int64_t to) {
+// Weights of the values around a place, the first of which is at ⌊place⌋ + first.
+struct Around {
+  int64_t first;
+  std::vector<double> weights;
+};
+Around bicubic_around(double t) {
   constexpr double a = -0.75;
   const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };       // |d| ≤ 1
   const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };  // 1 < |d| < 2
+  return {-1, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
+}
+Around bilinear_around(double t) { return {0, {1 - t, t}}; }
+
+// [outer, from, inner] → [outer, to, inner]
+std::vector<float> interpolated_along(std::span<const float> x, int64_t outer, int64_t from, int64_t inner, int64_t to,
+                                      Around (*around)(double t)) {
   std::vector<float> y(size_t(outer * to * inner));
   for (int64_t i = 0; i < to; ++i) {
-    const double at = (double(i) + 0.5) * double(from) / double(to) - 0.5, base = std::floor(at), t = at - base;
-    const double weights[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+    const double at = (double(i) + 0.5) * double(from) / double(to) - 0.5, base = std::floor(at);
+    const Around values = around(at - base);
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t n = 0; n < inner; ++n) {
         double sum = 0;
-        for (int64_t k = 0; k < 4; ++k)
-          sum += weights[k] * double(x[size_t((o * from + std::clamp<int64_t>(int64_t(base) - 1 + k, 0, from - 1)) * inner + n)]);
+        for (size_t k = 0; k < values.weights.size(); ++k) {
+          const int64_t row = std::clamp<int64_t>(int64_t(base) + values.first + int64_t(k), 0, from - 1);
+          sum += values.weights[k] * double(x[size_t((o * from + row) * inner + n)]);
+        }
         y[size_t((o * to + i) * inner + n)] = float(sum);
       }
   }
@@ -177,7 +190,14 @@ std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t row
 
 std::vector<float> interpolate_bicubic(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height) {
   check_sizes(x.size(), columns, rows, 1, width, height);
-  return interpolated_along(interpolated_along(x, rows, columns, 1, width), 1, rows, width, height);
+  return interpolated_along(interpolated_along(x, rows, columns, 1, width, bicubic_around), 1, rows, width, height, bicubic_around);
+}
+
+std::vector<float> interpolate_bilinear(std::span<const float> x, int64_t columns, int64_t rows, int64_t channels, int64_t width,
+                                        int64_t height) {
+  check_sizes(x.size(), columns, rows, channels, width, height);
+  return interpolated_along(interpolated_along(x, rows, columns, channels, width, bilinear_around), 1, rows, width * channels, height,
+                            bilinear_around);
 }
 
 }  // namespace hearth

@@ -31,4 +31,8 @@ std::vector<float> resize(std::span<const float> x, int64_t columns, int64_t row
 // each direction, along rows first; edge values are repeated beyond the edge. Sums in f64, rounded to f32 after each direction.
 std::vector<float> interpolate_bicubic(std::span<const float> x, int64_t columns, int64_t rows, int64_t width, int64_t height);
 
+// The same with mode "bilinear", of values with channels: x [rows, columns, channels] → [height, width, channels].
+std::vector<float> interpolate_bilinear(std::span<const float> x, int64_t columns, int64_t rows, int64_t channels, int64_t width,
+                                        int64_t height);
+
 }  // namespace hearth

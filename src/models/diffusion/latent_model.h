@@ -61,7 +61,12 @@ struct Facts {
 
   int64_t patch = 1;                 // latent pixels that the denoiser reads as one, each way
   std::optional<int64_t> most_side;  // in pixels, if the denoiser cannot work on larger images
-  bool rounds_calls_up = false;      // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
+  // The size in which a run from noise alone makes images, [height, width] in pixels, given the requested one. Absent, or if the family's
+  // option `without_size_of_run` is given: the requested size.
+  std::array<int64_t, 2> (*size_of_run)(int64_t height, int64_t width) = nullptr;
+  std::string_view without_size_of_run = {};
+  bool resizes_to_request = false;  // such images are resized and cropped to the requested size
+  bool rounds_calls_up = false;     // a run from an image executes ⌈strength·n⌉ steps, not ⌊strength·n⌋: sampling::part_of_run
 
   Beside beside = Beside::nothing;
   ReferenceImages reference_images = ReferenceImages::none;

@@ -22,6 +22,21 @@ void check_side(std::string_view name, int64_t side, const Facts& facts) {
     fail<UsageError>("generate: {} is {}, expected at most {}", name, side, facts.most_side.value_or(most));
 }
 
+// Replaces the requested size by the one in which the model makes such images (Facts::size_of_run).
+void choose_size(const Facts& facts, const ImageTask& task, Pass& p) {
+  if (!facts.size_of_run || task.one_of_two || task.edit.starts() || p.options.contains(std::string(facts.without_size_of_run))) return;
+  constexpr int64_t most = int64_t(1) << 20;
+  for (const auto& [name, side] : {std::pair{"width", p.width}, {"height", p.height}})
+    if (side < 1 || side > most) fail<UsageError>("generate: {} is {}, expected 1 to {}", name, side, most);
+  const auto [height, width] = facts.size_of_run(p.height, p.width);
+  if (height == p.height && width == p.width) return;
+  if (facts.resizes_to_request) p.resized_to = {p.width, p.height};
+  else
+    p.warnings.push_back(fmt::format("the size is {}×{}, the nearest that the model was trained on ({} makes {}×{})", width, height,
+                                     flag_of(facts.without_size_of_run), p.width, p.height));
+  p.width = width, p.height = height;
+}
+
 void check_discarding(const Request& request) {
   using sampling::Compat;
   if (request.compat == Compat::diffusers || request.compat == Compat::comfyui)
@@ -182,7 +197,7 @@ Request filled_in(const Pass& p) {
   };
   r.prompt_syntax = syntax_of(r), r.emphasis = emphasis_of(r);
   r.options = p.options;
-  r.width = p.width, r.height = p.height;
+  r.width = p.resized_to ? (*p.resized_to)[0] : p.width, r.height = p.resized_to ? (*p.resized_to)[1] : p.height;
   r.refiner_start = p.refiner_start;
   r.guidance_method = p.guidance.method->name;
   r.guidance_options = texts(p.guidance.method->options, p.guidance.options);
@@ -252,6 +267,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
     fail<UsageError>("generate: the checkpoint has no native size, expected width and height");
   p.height = request.height ? *request.height : (*facts.native)[0];
   p.width = request.width ? *request.width : (*facts.native)[1];
+  choose_size(facts, task, p);
   const int64_t factor = facts.codec.factor;
   check_side("width", p.width, facts);
   check_side("height", p.height, facts);

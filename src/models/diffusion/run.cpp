@@ -9,6 +9,7 @@
 #include "models/diffusion/finite.h"
 #include "models/diffusion/preview.h"
 #include "models/diffusion/references.h"
+#include "models/diffusion/upscale.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::models::diffusion {
@@ -361,8 +362,9 @@ void Run::decode() {
   const auto start = Clock::now();
   for (int64_t b = 0; b < B; ++b) {  // one by one, because decoding takes the most memory and images are independent
     const Tensor latents = result.latents.slice(0, b, b + 1);
-    const Tensor image = codec(plan.tile).decode(latents);
+    Tensor image = codec(plan.tile).decode(latents);
     require_finite(image, "vae", fmt::format("image {} of {}", b + 1, B), result);
+    if (p.resized_to) image = resized_and_cropped(image, (*p.resized_to)[0], (*p.resized_to)[1]);
     result.images.push_back(image.view({image.size(1), image.size(2), image.size(3)}));
     report("decode", b + 1, B);
   }

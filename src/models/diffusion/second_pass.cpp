@@ -12,6 +12,7 @@ ImageTask first_of_two(const ImageTask& task) {
   first.request.hires.reset();
   first.request.decode = false, first.request.last = false;
   first.decode_if_ended = task.request.decode;
+  first.one_of_two = true;
   return first;
 }
 
@@ -31,6 +32,7 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   const int64_t width = side(first.width), height = side(first.height);
   ImageTask second = task;
   second.request.hires.reset();
+  second.one_of_two = true;
   second.request.width = width, second.request.height = height;
   if (hires.steps > 0) second.request.steps = hires.steps;
   second.steps_before = asked.steps;

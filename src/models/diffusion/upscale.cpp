@@ -58,4 +58,17 @@ Pixels upscaled(const Pixels& image, int64_t width, int64_t height, std::string_
   return resize(image, width, height, filter_named(upscaler));
 }
 
+Tensor resized_and_cropped(const Tensor& image, int64_t width, int64_t height) {
+  const int64_t H = image.size(1), W = image.size(2), C = image.size(3);
+  // The larger of both factors, as a fraction, so that neither side is a pixel short.
+  const bool by_height = height * W >= width * H;
+  const int64_t rows = by_height ? height : H * width / W, columns = by_height ? W * height / H : width;
+  const int64_t top = (rows - height) / 2, left = (columns - width) / 2;
+  const auto cropped = [&](float* y, const float* x) {
+    const std::vector<float> whole = interpolate_bilinear({x, size_t(H * W * C)}, W, H, C, columns, rows);
+    for (int64_t r = 0; r < height; ++r) std::copy_n(whole.data() + ((top + r) * columns + left) * C, width * C, y + r * width * C);
+  };
+  return on_host({1, height, width, C}, cropped, image);
+}
+
 }  // namespace hearth::models::diffusion

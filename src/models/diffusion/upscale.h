@@ -1,4 +1,4 @@
-// Upscalers between two passes.
+// Resizing: upscalers between two passes, and images that are made in another size than the requested one.
 #pragma once
 
 #include <string_view>
@@ -21,5 +21,9 @@ Tensor upscaled_latents(const Tensor& z, int64_t height, int64_t width, std::str
 
 // Resizes pixels by an upscaler that does not work on latents.
 Pixels upscaled(const Pixels& image, int64_t width, int64_t height, std::string_view upscaler);
+
+// An image [1, H, W, C] enlarged or reduced, as torch's interpolate makes it (bilinear, align_corners off), until it covers width × height,
+// and its center. → [1, height, width, C]. The rounded size may exceed the covered one by less than a pixel.
+Tensor resized_and_cropped(const Tensor& image, int64_t width, int64_t height);
 
 }  // namespace hearth::models::diffusion

@@ -4,14 +4,13 @@
 #include <optional>
 
 #include "models/t5/prompt_rows.h"
-#include "text/prompt/prompt_schedule.h"
 
 namespace hearth::models::t5 {
 namespace {
 
-std::vector<PromptToken> tokens_of(const Row& row, const text::Tokenizer& tokenizer) {
+std::vector<PromptToken> tokens_of(const Row& row, const text::Tokenizer& tokenizer, const Ends& ends) {
   std::vector<PromptToken> tokens;
-  for (size_t i = 0; i + 1 < size_t(row.length); ++i)
+  for (size_t i = ends.start ? 1 : 0; i + 1 < size_t(row.length); ++i)
     tokens.push_back({.id = row.ids[i], .piece = tokenizer.piece(row.ids[i]).value_or(""), .weight = double(row.weights[i])});
   return tokens;
 }
@@ -36,18 +35,18 @@ ReadPrompt T5PromptReader::read(std::string_view prompt, text::PromptSyntax synt
                                                                               : lengths_.comfyui;
   ReadPrompt out{.encoder = encoder_};
   const auto text_until = [&](int64_t end, std::string text) {
-    const Row row = read_row(text, text::PromptRole::positive, {.syntax = syntax, .emphasis = emphasis, .length = length}, tokenizer_);
+    const Row row =
+        read_row(text, text::PromptRole::positive,
+                 {.syntax = syntax, .emphasis = emphasis, .length = length, .ends = lengths_.ends, .lower = lengths_.lower}, tokenizer_);
     if (!row.warning.empty() && std::ranges::find(out.warnings, row.warning) == out.warnings.end()) out.warnings.push_back(row.warning);
-    return PromptText{.end = end, .text = std::move(text), .chunks = {tokens_of(row, tokenizer_)}};
+    return PromptText{.end = end, .text = std::move(text), .chunks = {tokens_of(row, tokenizer_, lengths_.ends)}};
   };
-  if (!a1111) {
-    out.conditions.push_back({.texts = {text_until(reading.steps, std::string(prompt))}});
-    return out;
-  }
-  for (const text::WeightedPrompt& part : text::split_at_and(prompt)) {
+  const text::PromptTexts texts =
+      text::read_texts(prompt, text::PromptRole::positive, {.syntax = syntax, .emphasis = emphasis, .steps = reading.steps});
+  out.warnings = texts.warnings;
+  for (const text::PromptTexts::Condition& part : texts.conditions) {
     PromptCondition& condition = out.conditions.emplace_back(PromptCondition{.weight = part.weight});
-    for (text::ScheduledText& entry : text::prompt_schedule(part.text, reading.steps))
-      condition.texts.push_back(text_until(entry.end, std::move(entry.text)));
+    for (const text::ScheduledText& entry : part.texts) condition.texts.push_back(text_until(entry.end, entry.text));
   }
   return out;
 }

@@ -1,7 +1,8 @@
-// How a T5 text encoder tokenizes text and prompts; its weights are not needed.
+// How a T5 text encoder, or another one that reads rows (prompt_rows.h), tokenizes text and prompts; its weights are not needed.
 #pragma once
 
 #include "models/image_family.h"
+#include "models/t5/prompt_rows.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace hearth::models::t5 {
@@ -10,6 +11,8 @@ namespace hearth::models::t5 {
 struct RowLengths {
   int64_t plain = 256;   // max_sequence_length
   int64_t comfyui = 77;  // the shortest row
+  bool lower = false;    // RowReading::lower
+  Ends ends = {};        // RowReading::ends
 };
 
 class T5PromptReader final : public PromptReader {

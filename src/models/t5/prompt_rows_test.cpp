@@ -99,6 +99,18 @@ TEST(T5Rows, a1111_removes_brackets_and_ignores_weights) {
   EXPECT_EQ(read_row("a (red:1.3) house", PromptRole::positive, none, tokenizer()).ids, tokenizer().encode("a (red:1.3) house"));
 }
 
+// As Python's lower() and strip(), before tokens are counted; ComfyUI leaves texts as they are.
+TEST(T5Rows, texts_are_lowered_where_the_reference_does) {
+  const auto ids = [](std::string_view text, PromptSyntax syntax, bool lower) {
+    return read_row(text, PromptRole::positive, {.syntax = syntax, .length = 12, .lower = lower}, tokenizer()).ids;
+  };
+  for (const PromptSyntax syntax : {PromptSyntax::plain, PromptSyntax::a1111}) {
+    EXPECT_EQ(ids("\n A Red HOUSE \u3000", syntax, true), ids("a red house", syntax, false));
+    EXPECT_NE(ids("A Red HOUSE", syntax, false), ids("a red house", syntax, false));
+  }
+  EXPECT_EQ(ids(" A Red HOUSE", PromptSyntax::comfyui, true), ids(" A Red HOUSE", PromptSyntax::comfyui, false));
+}
+
 TEST(T5Rows, lengths_that_hold_nothing_are_refused) {
   EXPECT_THROW(read_row("a", PromptRole::positive, {.length = 0}, tokenizer()), UsageError);
 }
@@ -141,6 +153,37 @@ BACKEND_TEST(T5RowStates, rows_of_several_lengths_are_encoded_alone) {
     rows.push_back(read_row(fmt::format("{} cats", i % 19), PromptRole::positive, {.length = 5 + i % 2}, tokenizer()));
   const std::vector<Tensor> states = encode_rows(model, rows, tokenizer());
   for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(states[i].to_vector(), model({rows[i].ids}).to_vector()) << i;
+}
+
+// Tokens see no padding; its states are zeros on request.
+BACKEND_TEST(T5RowStates, padding_is_masked_and_zeroed) {
+  Weights weights = Weights::seeded(device);
+  const parts::T5EncoderModel model(Scope(weights), tiny);
+  const auto row_of = [](std::string_view text, int64_t length) {
+    return read_row(text, PromptRole::positive, {.length = length}, tokenizer());
+  };
+  const std::vector<Row> rows{row_of("a red house", 9), row_of("a cat", 9), row_of("a red house", 5)};
+  const std::vector<Tensor> masked = encode_rows(model, rows, tokenizer(), {.masked = true});
+  ASSERT_EQ(rows[0].length, 5);
+  EXPECT_EQ(masked[0].to_vector(), model({rows[0].ids}, {5}).to_vector());
+  EXPECT_EQ(masked[1].to_vector(), model({rows[1].ids}, {rows[1].length}).to_vector());
+  EXPECT_CLOSE(masked[0].slice(1, 0, 5).to_vector(), masked[2].to_vector(), 1e-6);
+  const Tensor zeroed = encode_rows(model, rows, tokenizer(), {.masked = true, .zeroed = true})[0];
+  EXPECT_EQ(zeroed.slice(1, 0, 5).to_vector(), masked[0].slice(1, 0, 5).to_vector());
+  EXPECT_EQ(zeroed.slice(1, 5, 9).to_vector(), std::vector<float>(4 * 8, 0));
+}
+
+// What a weight of 0 leaves is the empty text: </s> and padding, or padding alone.
+BACKEND_TEST(T5RowStates, the_empty_text_of_a_family_may_lack_its_end) {
+  Weights weights = Weights::seeded(device);
+  const parts::T5EncoderModel model(Scope(weights), tiny);
+  const Row row = read_row("(red:0)", PromptRole::positive, {.syntax = PromptSyntax::comfyui}, tokenizer());
+  ASSERT_EQ(row.ids.size(), 2u);
+  const int32_t pad = *tokenizer().pad();
+  const auto first = [&](const Padding& padding) { return token(encode_rows(model, {&row, 1}, tokenizer(), padding)[0], 0).to_vector(); };
+  for (const bool masked : {false, true})
+    EXPECT_EQ(first({.masked = masked, .makes_empty_text = true}), token(model({{pad, pad}}), 0).to_vector());
+  EXPECT_EQ(first({}), token(model({{*tokenizer().eos(), pad}}), 0).to_vector());
 }
 
 TEST(T5PromptReader, shows_tokens_weights_and_steps) {

@@ -10,4 +10,7 @@ namespace hearth::models::t5 {
 // reads them. WeightError unless the vocabulary has the end and padding tokens; errors of Tokenizer::open.
 text::Tokenizer tokenizer_of(const Checkpoint& checkpoint, std::string_view component);
 
+// The same for the tokenizer of any encoder, whatever its special tokens.
+text::Tokenizer opened_tokenizer(const Checkpoint& checkpoint, std::string_view component);
+
 }  // namespace hearth::models::t5

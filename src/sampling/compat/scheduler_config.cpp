@@ -152,6 +152,11 @@ void read_thresholding(const Config& c, SchedulerConfig& s) {
   s.clip.reset();
 }
 
+// A network that predicts its variance, too. The other values are those of DDPM, which these classes ignore.
+void refuse_learned_variance(const Config& c) {
+  c.only("variance_type", {"fixed_small", "fixed_small_log", "fixed_large", "fixed_large_log"});
+}
+
 void read_clip(const Config& c, SchedulerConfig& s, bool otherwise) {
   if (c.boolean("clip_sample", otherwise)) s.clip = c.number("clip_sample_range", 1.0);
 }
@@ -184,7 +189,7 @@ void read_dpm(const Config& c, SchedulerConfig& s) {
   if (in_edm(s.scheduler)) return;
   if (single && s.thresholding && s.prediction == Prediction::flow)
     fail<UnsupportedError>("{}: 'thresholding' is not supported for flow prediction", c.where());
-  c.only_null("variance_type");
+  refuse_learned_variance(c);
   s.lambda_min_clipped = c.number("lambda_min_clipped", s.lambda_min_clipped);
 }
 
@@ -213,7 +218,7 @@ void read_sa_solver(const Config& c, SchedulerConfig& s) {
   if (noise && s.prediction == Prediction::flow)
     fail<UnsupportedError>("{}: 'algorithm_type' \"noise_prediction\" is not supported for flow prediction", c.where());
   c.only_null("tau_func");
-  c.only_null("variance_type");
+  refuse_learned_variance(c);
   s.lambda_min_clipped = c.number("lambda_min_clipped", s.lambda_min_clipped);
 }
 

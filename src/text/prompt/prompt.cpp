@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/text/utf8.h"
-#include "text/prompt/prompt_schedule.h"
 #include "text/prompt/words.h"
 
 namespace hearth::text {
@@ -41,15 +40,9 @@ class A1111 {
       : role_(role), reading_(reading), tokenizer_(tokenizer), embeddings_(embeddings) {}
 
   Prompt read(std::string_view prompt) {
-    refuse_networks(prompt, role_);
-    if (role_ == PromptRole::positive)
-      for (const WeightedPrompt& part : split_at_and(prompt)) add(part);
-    else add({std::string(prompt), 1});
-    if (role_ == PromptRole::positive && out_.conditions.size() == 1 && out_.conditions[0].weight != 1)
-      warn(fmt::format("the prompt ends with a number after a colon, which is the weight {} of the whole prompt",
-                       out_.conditions[0].weight));
-    if (prompt.find("embedding:") != prompt.npos)
-      warn(fmt::format("the {} names an embedding in ComfyUI's syntax; in this syntax its name alone is enough", name_of(role_)));
+    PromptTexts texts = read_texts(prompt, role_, reading_);
+    out_.warnings = std::move(texts.warnings);
+    for (PromptTexts::Condition& part : texts.conditions) add(part);
     return std::move(out_);
   }
 
@@ -66,11 +59,11 @@ class A1111 {
     return a1111_chunks(parts, tokenizer_, embeddings_);
   }
 
-  void add(const WeightedPrompt& part) {
+  void add(PromptTexts::Condition& part) {
     Condition condition = {.weight = part.weight};
     std::map<std::string, std::vector<Chunk>> known;  // an alternation repeats its texts
     size_t most = 0;
-    for (ScheduledText& entry : prompt_schedule(part.text, reading_.steps, reading_.before)) {
+    for (ScheduledText& entry : part.texts) {
       const auto [found, is_new] = known.try_emplace(entry.text);
       if (is_new) found->second = chunks_of(entry.text);
       most = std::max(most, found->second.size());
@@ -106,6 +99,25 @@ ClipTokenizer tokenizer_for(PromptSyntax syntax, const ClipTokenizer& tokenizer)
     case PromptSyntax::comfyui: return tokenizer.with_cleaning(Cleaning::basic);
   }
   return tokenizer;
+}
+
+PromptTexts read_texts(std::string_view prompt, PromptRole role, const PromptReading& reading) {
+  if (reading.syntax != PromptSyntax::a1111) return {.conditions = {{.texts = {{reading.steps, std::string(prompt)}}}}};
+  refuse_networks(prompt, role);
+  PromptTexts out;
+  const auto add = [&](const WeightedPrompt& part) {
+    out.conditions.push_back({.weight = part.weight, .texts = prompt_schedule(part.text, reading.steps, reading.before)});
+  };
+  if (role == PromptRole::positive)
+    for (const WeightedPrompt& part : split_at_and(prompt)) add(part);
+  else add({std::string(prompt), 1});
+  if (role == PromptRole::positive && out.conditions.size() == 1 && out.conditions[0].weight != 1)
+    out.warnings.push_back(
+        fmt::format("the prompt ends with a number after a colon, which is the weight {} of the whole prompt", out.conditions[0].weight));
+  if (prompt.find("embedding:") != prompt.npos)
+    out.warnings.push_back(
+        fmt::format("the {} names an embedding in ComfyUI's syntax; in this syntax its name alone is enough", name_of(role)));
+  return out;
 }
 
 Prompt read_prompt(std::string_view prompt, PromptRole role, const PromptReading& reading, const ClipTokenizer& tokenizer,

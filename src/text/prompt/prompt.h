@@ -9,6 +9,7 @@
 
 #include "hearth/choices.h"
 #include "text/prompt/chunks.h"
+#include "text/prompt/prompt_schedule.h"
 
 namespace hearth::text {
 
@@ -46,6 +47,18 @@ struct PromptReading {
   int64_t steps = 1;                       // of the run
   int64_t before = 0;                      // steps of a first pass, as in prompt_schedule()
 };
+
+// The texts of a prompt without their tokens: which apply when, and which are combined.
+struct PromptTexts {
+  struct Condition {
+    double weight = 1;
+    std::vector<ScheduledText> texts;  // as PromptEntry::text
+  };
+  std::vector<Condition> conditions;  // as Prompt::conditions
+  std::vector<std::string> warnings;  // one line each
+};
+// UnsupportedError for <lora:…> and the like in A1111's syntax; UsageError: see prompt_schedule.h.
+PromptTexts read_texts(std::string_view prompt, PromptRole role, const PromptReading& reading);
 
 // `tokenizer`: from tokenizer_for(). UsageError: see weighted_text.h and chunks.h. UnsupportedError for <lora:…> and the like in A1111's
 // syntax.

@@ -71,6 +71,28 @@ TEST(Prompt, emphasis_modes_treat_weights_differently) {
   EXPECT_EQ(first(Emphasis::none, "a BREAK b").size(), 1u);
 }
 
+// The same conditions, steps and texts as with tokens.
+TEST(Prompt, texts_without_a_tokenizer) {
+  const PromptReading reading{.syntax = PromptSyntax::a1111, .steps = 10};
+  const std::string prompt = "a [red:blue:4] (house:1.2) AND sea:0.5";
+  const PromptTexts texts = read_texts(prompt, PromptRole::positive, reading);
+  const Prompt whole = read(prompt, reading);
+  ASSERT_EQ(texts.conditions.size(), 2u);
+  for (size_t c = 0; c < 2; ++c) {
+    EXPECT_EQ(texts.conditions[c].weight, whole.conditions[c].weight);
+    ASSERT_EQ(texts.conditions[c].texts.size(), whole.conditions[c].entries.size());
+    for (size_t i = 0; i < texts.conditions[c].texts.size(); ++i) {
+      EXPECT_EQ(texts.conditions[c].texts[i].end, whole.conditions[c].entries[i].end);
+      EXPECT_EQ(texts.conditions[c].texts[i].text, whole.conditions[c].entries[i].text);
+    }
+  }
+  EXPECT_EQ(texts.conditions[0].texts[1].text, "a blue (house:1.2)");
+  EXPECT_EQ(read_texts("a AND b", PromptRole::negative, reading).conditions.size(), 1u);
+  const PromptTexts plain = read_texts(prompt, PromptRole::positive, {.steps = 7});
+  ASSERT_EQ(plain.conditions.size(), 1u);
+  EXPECT_EQ(plain.conditions[0].texts, (std::vector<ScheduledText>{{7, prompt}}));
+}
+
 TEST(Prompt, warns_about_surprising_syntax) {
   EXPECT_EQ(read("at 10:30", a1111).warnings,
             (std::vector<std::string>{"the prompt ends with a number after a colon, which is the weight 30 of the whole prompt"}));

@@ -50,20 +50,25 @@ Tokenizer Tokenizer::open(const fs::path& path, std::span<const FamilyClass> cla
 Tokenizer Tokenizer::open(const TokenizerFiles& files, std::span<const FamilyClass> classes) {
   const pipeline::FolderConfig config = pipeline::FolderConfig::read(files, classes);
   const char* const model_name = config.tokenizer_class == "T5Tokenizer" ? "spiece.model" : "tokenizer.model";
-  std::optional<TokenizerFiles::Text> model, json, vocab, merges;
+  const bool has_list = config.tokenizer_class == "BertTokenizer";
+  std::optional<TokenizerFiles::Text> model, json, vocab, merges, list;
   if (pipeline::prefers_sentencepiece(config)) model = files.read(model_name);
   if (!model) json = files.read("tokenizer.json");
   if (!model && !json) model = files.read(model_name);
-  if (!model && !json) vocab = files.read("vocab.json"), merges = files.read("merges.txt");
+  if (!model && !json && has_list) list = files.read("vocab.txt");
+  if (!model && !json && !list) vocab = files.read("vocab.json"), merges = files.read("merges.txt");
 
-  if (!model && !json && !(vocab && merges))
+  if (!model && !json && !list && !(vocab && merges))
     if (const auto world = files.read(pipeline::world_vocabulary_file)) return Tokenizer(open_world_data(*world, config));
 
   pipeline::TokenizerFile file;
   if (model) file = pipeline::convert_sentencepiece(model->text, model->where, config);
   else if (json) file = pipeline::parse_tokenizer_file(json->text, json->where);
+  else if (list) file = pipeline::read_word_list(*list, config);
   else if (vocab && merges) file = pipeline::read_slow_files(*vocab, *merges, files.where, config);
-  else fail<IoError>("{}: holds no tokenizer, expected tokenizer.json, {}, or vocab.json and merges.txt", files.where, model_name);
+  else
+    fail<IoError>("{}: holds no tokenizer, expected tokenizer.json, {}, or vocab.json and merges.txt", files.where,
+                  has_list ? "vocab.txt" : model_name);
   pipeline::apply_class(file, config);
   const auto data = pipeline::make_tokenizer(std::move(file));
   pipeline::apply_config(*data, config);

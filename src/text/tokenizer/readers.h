@@ -36,6 +36,9 @@ void apply_config(Tokenizer::Data& data, const FolderConfig& folder);
 TokenizerFile read_slow_files(const TokenizerFiles::Text& vocab, const TokenizerFiles::Text& merges, const std::string& where,
                               const FolderConfig& config);
 
+// Converts vocab.txt, a token per line, like BertConverter.
+TokenizerFile read_word_list(const TokenizerFiles::Text& vocab, const FolderConfig& config);
+
 // Converts a SentencePiece model like SpmConverter and its subclasses.
 TokenizerFile convert_sentencepiece(std::string_view bytes, const std::string& where, const FolderConfig& config);
 

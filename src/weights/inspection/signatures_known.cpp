@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 117> known{{
+constexpr std::array<Known, 112> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -24,14 +24,7 @@ constexpr std::array<Known, 117> known{{
      {"clip_txt_mapper.weight"}},
     {"denoiser", "FLUX.2", "original", {"single_stream_modulation.lin.weight", "img_in.weight"}, {}},
     {"denoiser", "Chroma", "original", {"distilled_guidance_layer.in_proj.bias", "double_blocks.0.img_attn.qkv.weight"}, {}},
-    {"denoiser", "AuraFlow", "original", {"double_layers.0.attn.w2q.weight", "cond_seq_linear.weight"}, {}},
-    {"denoiser",
-     "PixArt",
-     "original",
-     {"blocks.0.cross_attn.kv_linear.weight", "y_embedder.y_proj.fc1.weight", "t_block.1.weight"},
-     {"blocks.0.mlp.inverted_conv.conv.weight"}},
     {"denoiser", "SANA", "original", {"blocks.0.mlp.inverted_conv.conv.weight", "blocks.0.cross_attn.kv_linear.weight"}, {}},
-    {"denoiser", "Hunyuan-DiT", "original", {"blocks.0.attn1.Wqkv.weight", "x_embedder.proj.weight"}, {}},
     {"denoiser", "Z-Image", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight", "x_pad_token"}, {}},
     {"denoiser", "Lumina 2", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight"}, {"x_pad_token"}},
     {"denoiser", "Qwen-Image", "diffusers", {"transformer_blocks.0.img_mod.1.weight", "txt_norm.weight"}, {}},
@@ -105,14 +98,8 @@ constexpr std::array<Known, 117> known{{
      {"time_embed.timestep_embedder.linear_1.weight", "single_transformer_blocks.0.proj_mlp.weight",
       "transformer_blocks.0.ff_context.net.0.proj.weight"},
      {}},
-    {"denoiser", "AuraFlow", "diffusers", {"register_tokens", "joint_transformer_blocks.0.attn.to_q.weight"}, {}},
-    {"denoiser",
-     "PixArt or Allegro",
-     "diffusers",
-     {"adaln_single.linear.weight", "pos_embed.proj.weight", "caption_projection.linear_1.weight"},
-     {}},
+    {"denoiser", "Allegro", "diffusers", {"adaln_single.linear.weight", "pos_embed.proj.weight", "caption_projection.linear_1.weight"}, {}},
     {"denoiser", "SANA", "diffusers", {"transformer_blocks.0.ff.conv_inverted.weight", "caption_norm.weight"}, {}},
-    {"denoiser", "Hunyuan-DiT", "diffusers", {"text_embedding_padding", "time_extra_emb.pooler.k_proj.weight"}, {}},
     {"denoiser",
      "Lumina 2",
      "diffusers",

@@ -32,12 +32,18 @@ struct Spelling {
   std::vector<std::string> (*surplus)(std::string_view class_name, const Config& config) = nullptr;
 };
 
-// The sizes of a network, from its tensors or from a config.json. The two compare equal if the tensors match the config.
+// The sizes of a network, from its tensors or from a config.json. The two compare equal if the tensors match the config: if all sizes that
+// both know are equal. Files may lack a tensor that tells a size.
 struct Geometry {
   std::map<std::string, std::vector<int64_t>> sizes;  // by name of the size
   std::string description;                            // for messages: "channels 320, 640, 1280, 1280; context 768; 4 in, 4 out"
 
-  friend bool operator==(const Geometry& a, const Geometry& b) { return a.sizes == b.sizes; }
+  friend bool operator==(const Geometry& a, const Geometry& b) {
+    return std::ranges::all_of(a.sizes, [&](const auto& size) {
+      const auto other = b.sizes.find(size.first);
+      return other == b.sizes.end() || other->second == size.second;
+    });
+  }
 };
 
 // How a network is written to a GGUF file of its own.

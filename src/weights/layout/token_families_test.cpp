@@ -131,6 +131,14 @@ class TokenFamiliesTest : public testing::Test {
   }
 };
 
+TEST(Geometry, a_size_that_one_side_does_not_know_matches_any) {
+  const Geometry whole{.sizes = {{"width", {4}}, {"positions", {9}}}, .description = ""},
+      part{.sizes = {{"width", {4}}}, .description = ""};
+  EXPECT_TRUE(whole == part && part == whole && whole == whole);
+  EXPECT_FALSE(whole == (Geometry{.sizes = {{"width", {4}}, {"positions", {8}}}, .description = ""}));
+  EXPECT_FALSE(part == (Geometry{.sizes = {{"width", {5}}, {"positions", {9}}}, .description = ""}));
+}
+
 TEST_F(TokenFamiliesTest, each_network_fills_the_slot_of_its_family) {
   const Checkpoint c = open(of_three());
   EXPECT_EQ(c.pipeline_class(), "ThreePipeline");

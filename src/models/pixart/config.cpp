@@ -1,0 +1,83 @@
+#include "models/pixart/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "models/t5/tokenizer.h"
+
+namespace hearth::models::pixart {
+namespace {
+
+constexpr std::array<std::string_view, 5> needed{"transformer", "vae", "scheduler", "text_encoder", "tokenizer"};
+
+void check_components(const Checkpoint& checkpoint) {
+  checkpoint.require_class("text_encoder", {"T5EncoderModel"});
+  checkpoint.require_class("tokenizer", {"T5Tokenizer", "T5TokenizerFast"});
+  checkpoint.require_class("transformer", {"PixArtTransformer2DModel", "Transformer2DModel"});
+  checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
+  for (const Component& c : checkpoint.components())
+    if (std::ranges::find(needed, c.name) == needed.end())
+      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
+  checkpoint.index().finish();
+}
+
+void check(const PixartConfig& c, const std::string& where) {
+  if (c.tokenizer.vocab_size() > c.t5.vocabulary)
+    fail<WeightError>("{}: the tokenizer has {} tokens, expected at most text_encoder's {} embedding rows", where, c.tokenizer.vocab_size(),
+                      c.t5.vocabulary);
+  if (c.transformer.text != c.t5.width)
+    fail<WeightError>("{}: the transformer takes text states of width {} ({}), expected text_encoder's {}", where, c.transformer.text,
+                      c.transformer.projects_text ? "caption_channels" : "cross_attention_dim", c.t5.width);
+  const int64_t C = c.vae.codec.latent_channels;
+  if (c.transformer.in_channels != C || (c.transformer.out_channels != C && !c.transformer.learns_variance()))
+    fail<WeightError>(
+        "{}: the transformer has {} input and {} output channels, expected {} input and {} or {} output channels for the autoencoder's "
+        "latents",
+        where, c.transformer.in_channels, c.transformer.out_channels, C, C, 2 * C);
+  if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
+    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
+                           c.vae.out_channels);
+}
+
+}  // namespace
+
+PixartConfig PixartConfig::from(const Checkpoint& checkpoint) {
+  std::vector<std::string> notes = checkpoint.notes();
+  check_components(checkpoint);
+  PixartConfig c{.tokenizer = t5::tokenizer_of(checkpoint, "tokenizer"),
+                 .t5 = t5_config(checkpoint),
+                 .transformer = TransformerConfig::from(checkpoint.config("transformer")),
+                 .vae = diffusion::AutoencoderConfig::from(checkpoint),
+                 .scheduler = scheduler_of(checkpoint),
+                 .sigma = is_sigma(checkpoint),
+                 .notes = std::move(notes)};
+  if (!c.vae.codec.encodes) c.notes.push_back("the autoencoder is a decoder only: runs cannot start from an image");
+  if (auto* kl = std::get_if<parts::AutoencoderKlConfig>(&c.vae.network); kl && !kl->latents_std.empty()) {
+    c.notes.push_back("the autoencoder's latents_mean and latents_std are ignored, as in the reference pipeline");
+    kl->latents_mean.clear(), kl->latents_std.clear();
+  }
+  check(c, checkpoint.root().string());
+  return c;
+}
+
+bool is_sigma(const Checkpoint& checkpoint) { return checkpoint.pipeline_class() == "PixArtSigmaPipeline"; }
+
+// Rows of the reference's pipelines. ComfyUI does not pad.
+t5::TextRules text_rules(bool sigma) { return {.rows = sigma ? 300 : 120, .least_rows_in_comfyui = 1, .lower = true}; }
+
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
+  const std::string& name = checkpoint.component("scheduler").class_name;
+  const Config file = checkpoint.config("scheduler");
+  const sampling::SchedulerConfig config = sampling::SchedulerConfig::read(file, name);
+  if (config.prediction != sampling::Prediction::epsilon)
+    fail<UnsupportedError>("{}: {} is not set up for a network that predicts the noise, expected 'prediction_type' = \"epsilon\"",
+                           file.where(), name);
+  return config;
+}
+
+parts::T5Config t5_config(const Checkpoint& checkpoint) {
+  return parts::T5Config::from(checkpoint.config("text_encoder"), checkpoint.component("text_encoder").class_name);
+}
+
+}  // namespace hearth::models::pixart
