@@ -52,8 +52,8 @@ std::vector<FieldDoc> openai_image_docs(bool edits) {
       {"stream", "boolean", "Server-sent events as the image is drawn", {}, {}},
       {"partial_images", "integer", "With stream: previews of each image", 0, 3},
       {"background", "string", "auto or opaque", {}, {}},
-      {"controls", "array", "Control networks: objects with network, image, scale, start, end, mode, guess, preprocess", {}, {}},
-      {"image_prompts", "array", "Images as prompts: objects with adapter, image, scale, mask", {}, {}},
+      {"controls", "array", "Control networks: objects with network, image, mask, scale, start, end, mode, guess, preprocess", {}, {}},
+      {"image_prompts", "array", "Images as prompts: objects with adapter, image or face, scale, mask, shortcut", {}, {}},
   };
   if (edits) {
     all.push_back({"image", "any", "The image, or several: base64, a data URL, or {image_url}", {}, {}});

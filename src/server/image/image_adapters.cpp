@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "hearth/preprocess.h"
 #include "media/editing/fit.h"
@@ -173,15 +174,30 @@ Image need_image(const Fields& fields, std::string_view name, const ImageService
   return over_white(read_image_text(fields.need_text(name), fields.path_of(name), limits.input_pixels));
 }
 
+// The vector of a face; empty if there is none.
+std::vector<float> face_of(const Fields& fields) {
+  constexpr size_t most = 4096;
+  std::vector<float> face;
+  const Json* list = fields.list("face");
+  if (!list) return face;
+  if (list->empty() || list->size() > most) fields.refuse("face", fmt::format("{} values, expected 1 to {}", list->size(), most));
+  for (const Json& value : *list) {
+    if (!value.is_number() || !std::isfinite(value.get<float>())) fields.refuse("face", "has a value that is no number, expected numbers");
+    face.push_back(value.get<float>());
+  }
+  return face;
+}
+
 }  // namespace
 
 std::vector<Control> read_controls(const Fields& request, const ImageService::Limits& limits) {
-  constexpr std::string_view known[] = {"network", "image", "scale", "start", "end", "mode", "guess", "preprocess"};
+  constexpr std::string_view known[] = {"network", "image", "mask", "scale", "start", "end", "mode", "guess", "preprocess"};
   std::vector<Control> all;
   for (const Fields& fields : objects_of(request, "controls", known)) {
     Control& control = all.emplace_back();
     control.path = offered_by(fields, "network", limits.adapters.controls, "control networks", "--control");
     control.image = need_image(fields, "image", limits);
+    if (fields.has("mask")) control.mask = need_image(fields, "mask", limits);
     control.scale = fields.number("scale", -1e6, 1e6).value_or(1);
     control.start = fields.number("start", 0, 1).value_or(0), control.end = fields.number("end", 0, 1).value_or(1);
     control.mode = fields.text("mode").value_or("");
@@ -192,12 +208,14 @@ std::vector<Control> read_controls(const Fields& request, const ImageService::Li
 }
 
 std::vector<ImagePrompt> read_image_prompts(const Fields& request, const ImageService::Limits& limits) {
-  constexpr std::string_view known[] = {"adapter", "image", "scale", "mask"};
+  constexpr std::string_view known[] = {"adapter", "image", "face", "shortcut", "scale", "mask"};
   std::vector<ImagePrompt> all;
   for (const Fields& fields : objects_of(request, "image_prompts", known)) {
     ImagePrompt& prompt = all.emplace_back();
     prompt.path = offered_by(fields, "adapter", limits.adapters.image_prompts, "adapters for image prompts", "--ip-adapter");
-    prompt.image = need_image(fields, "image", limits);
+    prompt.face = face_of(fields);
+    if (prompt.face.empty() || fields.has("image")) prompt.image = need_image(fields, "image", limits);
+    prompt.shortcut = fields.flag("shortcut").value_or(false);
     prompt.scale = fields.number("scale", -1e6, 1e6).value_or(1);
     if (fields.has("mask")) prompt.mask = need_image(fields, "mask", limits);
   }

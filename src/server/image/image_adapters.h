@@ -7,8 +7,8 @@
 namespace hearth::server {
 
 // The fields "controls" and "image_prompts" of a request, with images as in ImageBody. ApiError 400.
-//   controls:      [{"network": NAME, "image": …, "scale": 1, "start": 0, "end": 1, "mode": …, "guess": false, "preprocess": …}]
-//   image_prompts: [{"adapter": NAME, "image": …, "scale": 1, "mask": …}]
+//   controls:      [{"network": NAME, "image": …, "mask": …, "scale": 1, "start": 0, "end": 1, "mode": …, "guess": false, "preprocess": …}]
+//   image_prompts: [{"adapter": NAME, "image": …, "face": [numbers], "shortcut": false, "scale": 1, "mask": …}]
 std::vector<Control> read_controls(const Fields& request, const ImageService::Limits& limits);
 std::vector<ImagePrompt> read_image_prompts(const Fields& request, const ImageService::Limits& limits);
 

@@ -121,9 +121,17 @@ TEST_F(ImageAdapters, images_as_prompts) {
   EXPECT_FALSE(all[0].mask);
   EXPECT_EQ(all[1].scale, 0.5);
   EXPECT_EQ(all[1].mask->width, 4);
+  const auto faces = image_prompts(
+      {{{"adapter", "plus"}, {"face", {0.5, -1}}}, {{"adapter", "plus"}, {"face", {1}}, {"image", text_of(small)}, {"shortcut", true}}});
+  EXPECT_EQ(faces[0].face, (std::vector<float>{0.5f, -1}));
+  EXPECT_EQ(faces[0].image.width, 0);
+  EXPECT_EQ(faces[1].image.width, 16);
+  EXPECT_TRUE(faces[1].shortcut && !faces[0].shortcut);
   const auto of = [&](Json one) { return complaint([&] { image_prompts(Json::array({std::move(one)})); }); };
   EXPECT_EQ(of({{"adapter", "face"}, {"image", text_of(small)}}), "image_prompts[0].adapter: 'face' is unknown, expected one of plus");
   EXPECT_NE(of({{"adapter", "plus"}}).find("image_prompts[0].image"), std::string::npos);
+  EXPECT_NE(of({{"adapter", "plus"}, {"face", Json::array()}}).find("image_prompts[0].face: 0 values"), std::string::npos);
+  EXPECT_NE(of({{"adapter", "plus"}, {"face", {"a"}}}).find("image_prompts[0].face: has a value that is no number"), std::string::npos);
   EXPECT_NE(of({{"adapter", "plus"}, {"image", text_of(small)}, {"weight", 1}}).find("image_prompts[0].weight: is unknown"),
             std::string::npos);
   limits.adapters.image_prompts.clear();
