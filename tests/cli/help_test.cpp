@@ -82,8 +82,8 @@ TEST_F(HelpTest, generate_shows_ten_flags_first_and_then_groups) {
   });
   EXPECT_EQ(basic, 10);
   EXPECT_EQ(groups, (Arguments{"Model", "Prompt", "Image", "Sampling", "Guidance", "Image-to-image", "Adapters", "FLUX.1",
-                               "Stable Diffusion 3", "Stable Diffusion 1", "Stable Diffusion XL", "Stable Diffusion XL refiner",
-                               "Memory and performance", "Output", "Debugging", "General"}));
+                               "Stable Diffusion 3", "AuraFlow", "Stable Diffusion 1", "Hunyuan-DiT", "Stable Diffusion XL",
+                               "Stable Diffusion XL refiner", "Memory and performance", "Output", "Debugging", "General"}));
 }
 
 TEST_F(HelpTest, fits_its_width_and_has_no_color_without_a_terminal) {
