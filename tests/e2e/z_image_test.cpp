@@ -200,6 +200,9 @@ TEST_F(ZImage, gguf_files_work) {
   EXPECT_LE(relative_error(Model::open(folder / "all.safetensors", bare).generate(r).latents.values, wanted), 2e-5);
   const std::string message = complaint_of([&] { Model::open(folder / "all.safetensors", {.config = configs}); });
   EXPECT_NE(message.find("tokenizer"), message.npos) << message;
+  EXPECT_TRUE(complaint_of([&] {
+                convert({.model = official, .output = folder / "x.gguf", .layout = "gguf", .component = "text_encoder"});
+              }).ends_with("the text encoder is a language model, expected a folder with it and its tokenizer"));
   quantize({.model = text.string(), .output = (folder / "small.gguf").string(), .type = "q8_0", .threads = 2});
   options.components["text_encoder"].path = folder / "small.gguf";
   EXPECT_LE(relative_error(Model::open(official, options).generate(r).latents.values, wanted), 3e-2);

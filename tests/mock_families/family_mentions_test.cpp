@@ -34,6 +34,7 @@ constexpr Exception exceptions[] = {
     {"src/models/deepseek_v2/", "deepseek v2", "its own name, as publishers write it"},
     {"src/models/glm4/", "glm-4-0414", "the same"},
     {"src/sampling/schedules/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
+    {"src/sampling/schedules/sigma_schedules.cpp", "flux2", "the name of a schedule"},
     {"src/sampling/compat/run_schedule.cpp", "sd15", "the ending of their names"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
     {"src/models/ldm_files.cpp", "sd3", "the same"},

@@ -125,6 +125,9 @@ GgufExport exported(const Network& n, const ImageFiles* model, const std::string
   const Slot* slot = slot_of(families, n.component);
   if (architecture.empty() && slot && slot->role == ComponentRole::denoiser)
     fail<UnsupportedError>("{}: GGUF has no architecture for this {}", n.tensors->describe(), slot->label);
+  if (n.files->other_classes)
+    fail<UnsupportedError>("{}: the {} is a language model, expected a folder with it and its tokenizer", n.tensors->describe(),
+                           slot ? slot->label : n.component);
   GgufExport to{.architecture = std::string(architecture), .values = {}, .tensors = {}, .notes = {}};
   if (!architecture.empty()) to.values.text("general.architecture", architecture);
   to.values.text("general.name", name);
@@ -174,7 +177,9 @@ bool holds_image_networks(const fs::path& path) {
   if (LanguageCheckpoint::is_one(path) && !GgufFile::is_one(path)) return false;
   if (!fs::exists(path, error)) return false;
   if (fs::is_directory(path, error) && find_weight_files(path).empty()) return false;
-  return !sections_of(path, models::image_files()).empty();
+  // A file that describes itself is a language model's, which may be the text encoder of an image model.
+  const auto is_of_images = [](const Section& s) { return !s.spelling->opening; };
+  return std::ranges::any_of(sections_of(path, models::image_files()), is_of_images);
 }
 
 GgufExport export_component(const Checkpoint& checkpoint, const std::string& component, const std::string& variant) {

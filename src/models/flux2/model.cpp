@@ -5,6 +5,7 @@
 #include "models/flux2/options.h"
 #include "models/flux2/prompts.h"
 #include "ops/shape_ops.h"
+#include "sampling/schedules/flow_schedules.h"
 
 namespace hearth::models::flux2 {
 namespace {
@@ -21,13 +22,6 @@ Tensor tokens_of(const Tensor& latents) {
 }
 
 }  // namespace
-
-double empirical_mu(double tokens, int64_t steps) {
-  const double of_200 = 0.00016927 * tokens + 0.45666666, of_10 = 8.73809524e-05 * tokens + 1.89833333;
-  if (tokens > 4300) return of_200;
-  const double slope = (of_200 - of_10) / 190;
-  return slope * double(steps) + (of_200 - 200 * slope);
-}
 
 Flux2::Flux2(const Checkpoint& checkpoint) : config_(Flux2Config::from(checkpoint)) {
   encoder_ = components_.add<parts::DecoderTextEncoder>(
@@ -49,7 +43,7 @@ Flux2::Flux2(const Checkpoint& checkpoint) : config_(Flux2Config::from(checkpoin
                          : config_.distilled ? ScaleUse::none
                                              : ScaleUse::factor,
             .guidance = config_.distilled ? 1.0 : 4.0,
-            .mu = empirical_mu};
+            .mu = sampling::empirical_mu};
 }
 
 void Flux2::check_guidance(const sampling::Guidance& g) const {

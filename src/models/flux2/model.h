@@ -25,9 +25,6 @@ class Flux2 final : public diffusion::LatentModel {
   diffusion::Slot<Transformer> transformer_;
 };
 
-// The reference's compute_empirical_mu: of an image of this many tokens, in this many steps.
-double empirical_mu(double tokens, int64_t steps);
-
 // For ImageFamily::check and ImageFamily::prompt_readers.
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant);
 std::vector<std::unique_ptr<PromptReader>> prompt_readers(const Checkpoint& checkpoint);
