@@ -18,7 +18,6 @@
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/request.h"
-#include "text/tokenizer/byte_symbols.h"
 #include "weights/layout/configurations.h"
 #include "weights/seeded.h"
 #include "weights/seeded_file.h"
@@ -34,32 +33,6 @@ Tensor seeded_tensor(Backend& device, const std::string& name, const Shape& shap
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
-
-// A tokenizer of bytes, with a chat template, where a vocabulary is too large to be built in.
-void write_bytes_tokenizer(const fs::path& folder) {
-  for (const char* file : {"tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model"})
-    if (fs::exists(folder / file)) return;
-  nlohmann::json vocabulary;
-  for (int byte = 0; byte < 256; ++byte) {
-    std::string symbol;
-    text::pipeline::append_byte_symbols(symbol, std::string(1, char(byte)));
-    vocabulary[symbol] = byte;
-  }
-  const nlohmann::json end{{"id", 256},       {"content", "<|end|>"}, {"single_word", false}, {"lstrip", false},
-                           {"rstrip", false}, {"normalized", false},  {"special", true}};
-  const nlohmann::json bytes{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
-  write_file(folder / "tokenizer.json",
-             nlohmann::json{{"version", "1.0"},
-                            {"added_tokens", nlohmann::json::array({end})},
-                            {"pre_tokenizer", bytes},
-                            {"decoder", bytes},
-                            {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", nlohmann::json::array()}}}}
-                 .dump());
-  write_file(folder / "tokenizer_config.json", nlohmann::json{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                                                              {"pad_token", "<|end|>"},
-                                                              {"chat_template", "{% for m in messages %}{{ m.content }}\n{% endfor %}"}}
-                                                   .dump());
-}
 
 // Writes a diffusers folder without weights: a built-in configuration and the vocabularies that it omits.
 void write_configuration(const std::string& name, const fs::path& folder) {
@@ -77,8 +50,6 @@ void write_configuration(const std::string& name, const fs::path& folder) {
   for (const Vocabulary& v : family->files->vocabularies)
     if (!fs::exists(folder / v.component / v.instead))
       for (const std::string_view file : v.files) copy(assets_folder() / v.folder / file, fs::path(v.component) / file);
-  for (const Component& c : components_of(load_json(from / "model_index.json"), name))
-    if (config_file_name(c) == "tokenizer_config.json") write_bytes_tokenizer(folder / c.name);
 }
 
 // A benchmark, or the built-in configuration of that name.

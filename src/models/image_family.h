@@ -46,7 +46,8 @@ struct Benchmark {
   std::string_view name, configuration;
   std::span<const StandIn> stand_ins = {};
 };
-// Into the folder of a checkpoint with the benchmark's configuration.
+// Completes the folder of a checkpoint with the benchmark's configuration: with these files, and a tokenizer of bytes for every other
+// component without a vocabulary.
 void write_stand_ins(const Benchmark& benchmark, const std::filesystem::path& folder);
 
 struct ImageFamily {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/files/file.h"
 #include "models/registry.h"
 
 namespace hearth::models {
@@ -56,13 +55,6 @@ Found<LanguageFamily> find_family(const LanguageCheckpoint& checkpoint) {
   if (const auto found = find<LanguageFamily>(checkpoint.model_type(), names, known); !found.empty()) return found[0];
   fail<UnsupportedError>("{}: the model type '{}' is not supported, expected one of {}", checkpoint.config().where(),
                          checkpoint.model_type(), fmt::join(known, ", "));
-}
-
-void write_stand_ins(const Benchmark& benchmark, const std::filesystem::path& folder) {
-  for (const StandIn& file : benchmark.stand_ins) {
-    std::filesystem::create_directories(folder / file.component);
-    write_file(folder / file.component / file.file, file.text);
-  }
 }
 
 }  // namespace hearth::models

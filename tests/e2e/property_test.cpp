@@ -140,7 +140,7 @@ TEST(Pipeline, every_step_count_runs) {
       const int64_t calls = nlohmann::json::parse(made.report).at("network_calls");
       EXPECT_EQ(calls, std::string(sampler) == "plms" && steps > 1 ? steps + 1 : steps) << sampler;
     }
-  EXPECT_THROW(model.generate({.steps = 0}), UsageError);
+  EXPECT_THROW(model.generate({.steps = -1}), UsageError);
   EXPECT_THROW(model.generate({.steps = -3}), UsageError);
 }
 

@@ -88,9 +88,10 @@ TEST_F(MockStreamingRuns, a_limit_is_obeyed_with_as_many_blocks_as_fit) {
     const Json& memory = made.at("memory");
     EXPECT_EQ(image(), expected) << blocks_less;
     const int64_t staying = in_memory(made, "transformer");
-    EXPECT_EQ(memory.at("mode"),
-              fmt::format("each network is loaded only while it works, transformer streamed: {} of {} blocks stay in memory", staying,
-                          large.layers));
+    // With the lowest limit, the text encoder may be streamed, too.
+    const std::string mode = memory.at("mode");
+    EXPECT_TRUE(mode.starts_with("each network is loaded only while it works")) << mode;
+    EXPECT_TRUE(mode.ends_with(fmt::format(", transformer streamed: {} of {} blocks stay in memory", staying, large.layers))) << mode;
     EXPECT_NE(ended.err.find(memory.at("mode").get<std::string>()), std::string::npos) << ended.err;
     EXPECT_LT(staying, last);
     // Two blocks, a tensor of a third, another thread's scratch, and what the estimate of the program varies by.
