@@ -9,7 +9,7 @@ namespace hearth::models::flux2 {
 Entry entry() {
   return {
       .name = family_name,
-      .summary = "FLUX.2 dev and klein: text to image and editing, a language model as text encoder, transformer, its own autoencoder",
+      .summary = "FLUX.2 dev and klein: text to image, references, a language model as text encoder, transformer, own autoencoder",
       .task =
           ImageFamily{
               .pipelines = {"Flux2Pipeline", "Flux2KleinPipeline"},
