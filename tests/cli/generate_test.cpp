@@ -7,6 +7,7 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "cli/generate_test.h"
@@ -110,7 +111,7 @@ TEST_F(GenerateTest, defaults_in_the_help_are_those_of_the_run) {
   const auto shown = [&](const std::string& flag) {
     const size_t begin = help.find("(default:", std::min(help.find("\n      " + flag + " "), help.find(", " + flag + " "))) + 10;
     const std::string text = help.substr(begin, help.find(')', begin) - begin);
-    return text.substr(text.find_first_not_of(" \n"));
+    return std::regex_replace(text.substr(text.find_first_not_of(" \n")), std::regex("\n +"), " ");
   };
   const Ended r = run({"generate", "--prompt", "x", "--json", "--threads", "2"});
   ASSERT_EQ(r.code, 0) << r.err;

@@ -289,7 +289,7 @@ TEST_F(StoredTypes, files_that_do_not_belong_are_refused_in_one_line) {
   quantize(checkpoint, "t5.gguf", "q8_0", "text_encoder_2");
   const std::string t5 = (folder / "t5.gguf").string();
   EXPECT_EQ(complaint_of([&] { Model::open(checkpoint, with("transformer", t5)); }),
-            "WeightError: " + t5 + ": holds no transformer, only second text encoder");
+            "WeightError: " + t5 + ": holds no transformer, only text encoder");
   // T5 of another size.
   quantize(folder_of(cases.at("schnell")), "small.gguf", "q8_0", "text_encoder_2");
   const std::string message = complaint_of([&] { Model::open(checkpoint, with("text_encoder_2", folder / "small.gguf")); });

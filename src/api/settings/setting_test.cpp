@@ -35,7 +35,7 @@ TEST(Settings, have_unique_names_and_flags_and_help) {
     EXPECT_NE(s.flags.find("--"), s.flags.npos) << s.name;
   }
   const auto shown = [](const char* name) { return row_of(name).setting; };
-  EXPECT_EQ(shown("steps").default_text, "50");
+  EXPECT_EQ(shown("steps").default_text, "the model's own, usually 50");
   EXPECT_EQ(shown("guidance").default_text, "the model's own, usually 7.5");
   EXPECT_EQ(shown("resize_mode").type, "stretch|crop|fill");
   EXPECT_EQ(shown("resize_mode").default_text, "stretch");
@@ -222,6 +222,7 @@ TEST(Settings, reports_list_all_settings_in_order) {
                                              "flags",
                                              "width",
                                              "height",
+                                             "no_resolution_binning",
                                              "size_conditions",
                                              "refiner_start",
                                              "steps",
