@@ -16,8 +16,8 @@ GivenComponent open_ip_adapter(const std::filesystem::path& path);
 // WeightError that names the families whose models the network is for, unless `family` is one of them, or has no control networks at all.
 void require_control_for(std::string_view family, const GivenComponent& network);
 
-// Searches the built-in configurations of all families for one whose component has a config.json that `fits`, and returns its published
-// name; empty if there is none.
+// The published name of the first built-in configuration, of any family, whose component has a config.json that `fits`. Empty if none
+// does.
 std::string published_with(std::string_view component, const std::function<bool(const nlohmann::json& config)>& fits);
 
 }  // namespace hearth::models

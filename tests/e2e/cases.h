@@ -15,7 +15,7 @@ struct Case {
   std::string checkpoint, name;  // "pndm", "default"; for a run with a refiner, the refiner's
   std::string base;              // if the golden's checkpoint is a refiner: the checkpoint of the first steps
   Request request;
-  int64_t image_step = 1;  // the golden has every so many pixels of a large image, each way
+  int64_t image_step = 1;  // the golden keeps every n-th pixel of a large image, in both directions
   double rounding = 0;     // rounding error of f32: relative L2 between the reference implementation in f32 and in f64
 };
 

@@ -72,7 +72,7 @@ struct LanguageModel::Impl : api::LanguageState {
 
 struct LanguageModelAccess {
   static api::LanguageState& state_of(LanguageModel& model) { return *model.impl_; }
-  // shared: what another model of the checkpoint has loaded; null: there is none.
+  // shared: the weights that another model of this checkpoint has loaded, or null.
   static LanguageModel open(const std::shared_ptr<const LanguageCheckpoint>& checkpoint, const LanguageOptions& options,
                             const std::shared_ptr<const LoadedWeights>& shared);
 };

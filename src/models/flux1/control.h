@@ -9,7 +9,7 @@
 namespace hearth::models::flux1 {
 
 // The control network of a file, for a model with these configurations. WeightError if it is for another transformer; UnsupportedError for
-// a model that looks at an image beside its latents.
+// a model with further input channels for an image (Fill, Canny, Depth).
 std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given, const FluxConfig& model);
 
 // What the transformer adds, from what the networks of a call output.

@@ -8,7 +8,7 @@ namespace hearth::models::hunyuan_dit {
 struct TransformerConfig {
   int64_t sample_size = 32;                         // side of the training latents
   int64_t patch = 2;                                // patch_size: latent pixels per token, each way
-  int64_t in_channels = 4;                          // of latents; twice as many come out, because the variance was learned
+  int64_t in_channels = 4;                          // of latents; the network outputs twice as many, for the variance that it learned
   int64_t layers = 28, heads = 16, head_size = 88;  // num_layers, num_attention_heads, attention_head_dim
   double mlp_ratio = 4;                             // the MLP's width is ⌊mlp_ratio · width⌋
   int64_t text = 1024, text_rows = 77;              // cross_attention_dim, text_len: of the first text encoder

@@ -42,7 +42,7 @@ bool is_language_class(std::string_view name) {
 
 SelfDescribed open_gguf(const std::shared_ptr<TensorSource>& file) {
   auto gguf = std::dynamic_pointer_cast<GgufFile>(file);
-  if (!gguf) fail<UnsupportedError>("{}: has the tensor names of GGUF files, but is none", file->describe());
+  if (!gguf) fail<UnsupportedError>("{}: its tensors have the names of GGUF files, but it is not a GGUF file", file->describe());
   const LanguageCheckpoint opened = open_language_checkpoint(std::move(gguf));
   return {.tensors = opened.tensors(), .config = opened.config().dump()};
 }

@@ -8,7 +8,7 @@ namespace hearth::models::pixart {
 struct TransformerConfig {
   int64_t sample_size = 128;                        // side of the training latents
   int64_t patch = 2;                                // patch_size: latent pixels per token, each way
-  int64_t in_channels = 4, out_channels = 8;        // of latents; twice as many come out where the variance was learned
+  int64_t in_channels = 4, out_channels = 8;        // of latents; a network that learned the variance outputs twice as many
   int64_t layers = 28, heads = 16, head_size = 72;  // num_layers, num_attention_heads, attention_head_dim
   int64_t text = 1152;         // width of the text states: caption_channels, or without a projection that of the blocks
   bool projects_text = false;  // caption_channels is stated: an MLP brings the states to the width of the blocks

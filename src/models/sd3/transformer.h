@@ -75,7 +75,7 @@ struct JointBlock {
 
 // Latents as tokens: PatchEmbed. x [B, h, w, C], sides multiples of the patch → [B, T, W] in rows of patches.
 struct PatchEmbed {
-  // `side`: of the position table, in tokens; 0: there is none.
+  // `side`: of the position table, in tokens; 0 without a table.
   PatchEmbed(const Scope& w, int64_t channels, int64_t width, int64_t patch, int64_t side);
   // The table is cropped around its center. ShapeError for other channels, and for sides that do not fit.
   Tensor operator()(const Tensor& x) const;

@@ -1,4 +1,4 @@
-// A decoder as the text encoder of another network: whole prompts go in, hidden states of chosen layers come out, without a head. As
+// A decoder as the text encoder of another network: it takes whole prompts, has no head, and returns the hidden states of chosen layers. As
 // transformers' model(input_ids, attention_mask, output_hidden_states=True).hidden_states, 4.57.1, with its attention `sdpa`.
 #pragma once
 

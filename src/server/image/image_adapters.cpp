@@ -174,7 +174,7 @@ Image need_image(const Fields& fields, std::string_view name, const ImageService
   return over_white(read_image_text(fields.need_text(name), fields.path_of(name), limits.input_pixels));
 }
 
-// The vector of a face; empty if there is none.
+// The vector of the field "face". Empty if the request has no such field.
 std::vector<float> face_of(const Fields& fields) {
   constexpr size_t most = 4096;
   std::vector<float> face;

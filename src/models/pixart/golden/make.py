@@ -30,7 +30,7 @@ CASES = {
     # the size of the training images; one timestep for both; all rows of the text
     "square": (dict(num_layers=2, num_attention_heads=2, attention_head_dim=8, cross_attention_dim=16, caption_channels=12, sample_size=8), 2, 8, 8,
                [712.0], 3, None, None, 1.0),
-    # one block; patches of three; no projection of the text; as many channels come out as go in; no biases of queries, keys, values
+    # one block; patches of three; no projection of the text; equal numbers of input and output channels; no biases of queries, keys, values
     "unusual": (dict(num_layers=1, num_attention_heads=4, attention_head_dim=3, cross_attention_dim=5, in_channels=5, out_channels=None, patch_size=3,
                      sample_size=10, attention_bias=False, num_embeds_ada_norm=10), 1, 9, 15, [0.0], 4, [1], None, 1.0),
     # weights × 0.03: every norm sees small values, so that an eps of 1e-5 where 1e-6 is right shows

@@ -1,4 +1,4 @@
-// Control networks, images as prompts and LoRAs, as far as the server offers them: the units of a request and the rows that edit them.
+// The adapters that the server offers (control networks, images as prompts, LoRAs): form rows that edit them, and their part of a request.
 import {get} from './api.js';
 import {el, find} from './dom.js';
 import {row} from './parameters.js';
