@@ -1,10 +1,10 @@
 #include "models/flux1/config.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "models/clip/files.h"
+#include "models/diffusion/requirements.h"
 #include "models/t5/tokenizer.h"
 
 namespace hearth::models::flux1 {
@@ -24,12 +24,8 @@ void check_components(const Checkpoint& checkpoint, std::vector<std::string>& no
   checkpoint.require_class("tokenizer_2", {"T5Tokenizer", "T5TokenizerFast"});
   checkpoint.require_class("transformer", {"FluxTransformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
-  for (const Component& c : checkpoint.components()) {
-    if (std::ranges::find(needed, c.name) != needed.end() || checkpoint.is_added(c.name)) continue;
-    if (std::ranges::find(ignored, c.name) == ignored.end())
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
-    notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
-  }
+  for (std::string& note : diffusion::require_known(checkpoint, {.used = needed, .ignored = ignored, .takes_added = true}))
+    notes.push_back(std::move(note));
   checkpoint.index().finish();
 }
 
@@ -57,9 +53,7 @@ void check(const FluxConfig& c, const Checkpoint& checkpoint) {
         "{}: the transformer has {} input and {} output channels, expected {}, {} or {} input and {} output channels for the "
         "autoencoder's {} latent channels",
         where, in, c.transformer.out_channels, 4 * C, 8 * C, 8 * C + 4 * f * f, 4 * C, C);
-  if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
-                           c.vae.out_channels);
+  diffusion::require_rgb(c.vae.in_channels, c.vae.out_channels, where);
   const std::string& pipeline = checkpoint.pipeline_class();
   const Beside wanted = pipeline == "FluxFillPipeline"        ? Beside::image_and_mask
                         : pipeline.starts_with("FluxControl") ? Beside::control
@@ -100,15 +94,7 @@ Beside FluxConfig::beside() const {
   return more == 0 ? Beside::nothing : more == vae.codec.latent_channels ? Beside::control : Beside::image_and_mask;
 }
 
-sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
-  sampling::SchedulerConfig c =
-      sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  if (c.prediction != sampling::Prediction::flow)
-    fail<UnsupportedError>("{}: {} is not supported, expected a scheduler of flow models", checkpoint.place_of("scheduler"),
-                           name_of(c.scheduler));
-  c.even_times = true;
-  return c;
-}
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) { return diffusion::even_flow_scheduler(checkpoint); }
 
 parts::ClipTextConfig clip_config(const Checkpoint& checkpoint) {
   return parts::ClipTextConfig::from(checkpoint.config("text_encoder"), checkpoint.component("text_encoder").class_name);

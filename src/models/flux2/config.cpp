@@ -1,8 +1,7 @@
 #include "models/flux2/config.h"
 
-#include <algorithm>
-
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 #include "models/language_encoder/config.h"
 
 namespace hearth::models::flux2 {
@@ -25,9 +24,7 @@ void check_components(const Checkpoint& checkpoint) {
   checkpoint.require_class("transformer", {"Flux2Transformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKLFlux2"});
   for (const std::string_view name : needed) checkpoint.component(name);
-  for (const Component& c : checkpoint.components())
-    if (std::ranges::find(needed, c.name) == needed.end())
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
+  diffusion::require_known(checkpoint, {.used = needed});
 }
 
 void check(const Flux2Config& c, const Checkpoint& checkpoint) {
@@ -45,9 +42,7 @@ void check(const Flux2Config& c, const Checkpoint& checkpoint) {
   if (c.transformer.in_channels != C || c.transformer.out_channels != C)
     fail<WeightError>("{}: the transformer has {} input and {} output channels, expected {} of each for the autoencoder's latents", where,
                       c.transformer.in_channels, c.transformer.out_channels, C);
-  if (const auto& vae = c.vae.network; vae.in_channels != 3 || vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, vae.in_channels,
-                           vae.out_channels);
+  diffusion::require_rgb(c.vae.network.in_channels, c.vae.network.out_channels, where);
   if (c.transformer.guidance == is_klein(checkpoint))
     fail<WeightError>("{}: the transformer has {} input for the guidance scale (guidance_embeds), expected {} for {}", where,
                       c.transformer.guidance ? "an" : "no", c.transformer.guidance ? "none" : "one", checkpoint.pipeline_class());
@@ -81,14 +76,6 @@ language_encoder::ChatTokenizer tokenizer_of(const Checkpoint& checkpoint) { ret
 
 parts::DecoderConfig text_encoder_of(const Checkpoint& checkpoint) { return language_encoder::decoder_of(checkpoint, "text_encoder"); }
 
-sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
-  sampling::SchedulerConfig c =
-      sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  if (c.prediction != sampling::Prediction::flow)
-    fail<UnsupportedError>("{}: {} is not supported, expected a scheduler of flow models", checkpoint.place_of("scheduler"),
-                           name_of(c.scheduler));
-  c.even_times = true;
-  return c;
-}
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) { return diffusion::even_flow_scheduler(checkpoint); }
 
 }  // namespace hearth::models::flux2

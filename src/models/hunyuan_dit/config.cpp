@@ -1,9 +1,9 @@
 #include "models/hunyuan_dit/config.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 #include "models/hunyuan_dit/prompts.h"
 #include "models/t5/tokenizer.h"
 
@@ -21,12 +21,7 @@ void check_components(const Checkpoint& checkpoint, std::vector<std::string>& no
   checkpoint.require_class("tokenizer_2", {"T5Tokenizer", "T5TokenizerFast", "MT5Tokenizer", "MT5TokenizerFast"});
   checkpoint.require_class("transformer", {"HunyuanDiT2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
-  for (const Component& c : checkpoint.components()) {
-    if (std::ranges::find(needed, c.name) != needed.end()) continue;
-    if (std::ranges::find(ignored, c.name) == ignored.end())
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
-    notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
-  }
+  for (std::string& note : diffusion::require_known(checkpoint, {.used = needed, .ignored = ignored})) notes.push_back(std::move(note));
   checkpoint.index().no_effect({"requires_safety_checker"});
   checkpoint.index().finish();
 }
@@ -50,9 +45,7 @@ void check(const HunyuanConfig& c, const std::string& where) {
   const int64_t C = c.vae.codec.latent_channels;
   if (c.transformer.in_channels != C)
     fail<WeightError>("{}: the transformer has {} input channels, the autoencoder's latents have {}", where, c.transformer.in_channels, C);
-  if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
-                           c.vae.out_channels);
+  diffusion::require_rgb(c.vae.in_channels, c.vae.out_channels, where);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "models/pixart/config.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 #include "models/t5/tokenizer.h"
 
 namespace hearth::models::pixart {
@@ -16,9 +16,7 @@ void check_components(const Checkpoint& checkpoint) {
   checkpoint.require_class("tokenizer", {"T5Tokenizer", "T5TokenizerFast"});
   checkpoint.require_class("transformer", {"PixArtTransformer2DModel", "Transformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
-  for (const Component& c : checkpoint.components())
-    if (std::ranges::find(needed, c.name) == needed.end())
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
+  diffusion::require_known(checkpoint, {.used = needed});
   checkpoint.index().finish();
 }
 
@@ -35,9 +33,7 @@ void check(const PixartConfig& c, const std::string& where) {
         "{}: the transformer has {} input and {} output channels, expected {} input and {} or {} output channels for the autoencoder's "
         "latents",
         where, c.transformer.in_channels, c.transformer.out_channels, C, C, 2 * C);
-  if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
-                           c.vae.out_channels);
+  diffusion::require_rgb(c.vae.in_channels, c.vae.out_channels, where);
 }
 
 }  // namespace

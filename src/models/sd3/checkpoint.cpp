@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 #include "models/t5/tokenizer.h"
 
 namespace hearth::models::sd3 {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> known_components{
     "text_encoder", "text_encoder_2", "text_encoder_3", "tokenizer", "tokenizer_2", "tokenizer_3", "transformer", "vae", "scheduler"};
+constexpr std::array<std::string_view, 2> ignored_components{"image_encoder", "feature_extractor"};
 
 void check_components(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
   for (const char* encoder : {"text_encoder", "text_encoder_2"}) checkpoint.require_class(encoder, {"CLIPTextModelWithProjection"});
@@ -21,12 +23,8 @@ void check_components(const Checkpoint& checkpoint, std::vector<std::string>& no
   }
   checkpoint.require_class("transformer", {"SD3Transformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
-  for (const Component& c : checkpoint.components()) {
-    if (std::ranges::find(known_components, c.name) != known_components.end()) continue;
-    if (c.name != "image_encoder" && c.name != "feature_extractor")
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
-    notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
-  }
+  for (std::string& note : diffusion::require_known(checkpoint, {.used = known_components, .ignored = ignored_components}))
+    notes.push_back(std::move(note));
   checkpoint.index().finish();
 }
 
@@ -118,9 +116,7 @@ void Sd3Config::check(const std::string& where) const {
   if ((transformer.in_channels != C && !is_inpainting()) || transformer.out_channels != C)
     fail<WeightError>("{}: the transformer has {} input and {} output channels, the autoencoder's latents have {}", where,
                       transformer.in_channels, transformer.out_channels, C);
-  if (vae.in_channels != 3 || vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, vae.in_channels,
-                           vae.out_channels);
+  diffusion::require_rgb(vae.in_channels, vae.out_channels, where);
 }
 
 }  // namespace hearth::models::sd3

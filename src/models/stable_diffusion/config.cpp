@@ -5,11 +5,10 @@
 #include <span>
 
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 
 namespace hearth::models::stable_diffusion {
 namespace {
-
-bool contains(std::span<const std::string_view> names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 void check_components(const Checkpoint& checkpoint, const Family& family, StableDiffusionConfig& config) {
   std::vector<std::string_view> needed = {"unet", "vae", "scheduler"};
@@ -20,12 +19,9 @@ void check_components(const Checkpoint& checkpoint, const Family& family, Stable
   }
   checkpoint.require_class("unet", {"UNet2DConditionModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
-  for (const Component& c : checkpoint.components()) {
-    if (contains(needed, c.name) || checkpoint.is_added(c.name)) continue;
-    if (!contains(family.ignored_components, c.name))
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
-    config.notes.push_back(fmt::format("the component '{}' ({}) is not used", c.name, c.class_name));
-  }
+  for (std::string& note :
+       diffusion::require_known(checkpoint, {.used = needed, .ignored = family.ignored_components, .takes_added = true}))
+    config.notes.push_back(std::move(note));
   if (family.read_index) family.read_index(checkpoint.index(), config);
   checkpoint.index().no_effect({"requires_safety_checker"});
   checkpoint.index().finish();
@@ -117,9 +113,7 @@ void StableDiffusionConfig::check(const std::string& where) const {
   if ((beside != 0 && beside != 1 && beside != C && beside != C + 1) || unet.out_channels != C)
     fail<WeightError>("{}: the UNet has {} input and {} output channels, the autoencoder's latents have {}", where, unet.in_channels,
                       unet.out_channels, C);
-  if (vae.in_channels != 3 || vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, vae.in_channels,
-                           vae.out_channels);
+  diffusion::require_rgb(vae.in_channels, vae.out_channels, where);
 }
 
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint, const Family& family) {

@@ -1,9 +1,9 @@
 #include "models/z_image/config.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "models/diffusion/requirements.h"
 #include "models/language_encoder/config.h"
 
 namespace hearth::models::z_image {
@@ -15,9 +15,7 @@ void check_components(const Checkpoint& checkpoint) {
   checkpoint.require_class("transformer", {"ZImageTransformer2DModel"});
   checkpoint.require_class("vae", {"AutoencoderKL", "AutoencoderTiny"});
   for (const std::string_view name : needed) checkpoint.component(name);
-  for (const Component& c : checkpoint.components())
-    if (std::ranges::find(needed, c.name) == needed.end())
-      fail<UnsupportedError>("{}: the component '{}' ({}) is not supported", checkpoint.root().string(), c.name, c.class_name);
+  diffusion::require_known(checkpoint, {.used = needed});
   checkpoint.index().finish();
 }
 
@@ -31,9 +29,7 @@ void check(const ZImageConfig& c, const std::string& where) {
   if (c.transformer.channels != c.vae.codec.latent_channels)
     fail<WeightError>("{}: the transformer has {} channels (in_channels), expected the {} of the autoencoder's latents", where,
                       c.transformer.channels, c.vae.codec.latent_channels);
-  if (c.vae.in_channels != 3 || c.vae.out_channels != 3)
-    fail<UnsupportedError>("{}: the autoencoder has {} input and {} output channels, expected 3 (RGB)", where, c.vae.in_channels,
-                           c.vae.out_channels);
+  diffusion::require_rgb(c.vae.in_channels, c.vae.out_channels, where);
 }
 
 }  // namespace
@@ -63,14 +59,6 @@ parts::DecoderTextEncoder build_text_encoder(const Scope& w, const parts::Decode
   return {w, config, {std::ssize(config.layers) - 1}};
 }
 
-sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) {
-  sampling::SchedulerConfig c =
-      sampling::SchedulerConfig::read(checkpoint.config("scheduler"), checkpoint.component("scheduler").class_name);
-  if (c.prediction != sampling::Prediction::flow)
-    fail<UnsupportedError>("{}: {} is not supported, expected a scheduler of flow models", checkpoint.place_of("scheduler"),
-                           name_of(c.scheduler));
-  c.even_times = true;
-  return c;
-}
+sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint) { return diffusion::even_flow_scheduler(checkpoint); }
 
 }  // namespace hearth::models::z_image
