@@ -133,8 +133,23 @@ Control control_unit(const Fields& unit, const std::filesystem::path& path, cons
   constexpr Fit how[] = {Fit::stretch, Fit::crop, Fit::fill};
   const Fit fit = how[choice_of(unit, "resize_mode", fits, 1)];
   control.image = preprocess(image_of(unit, limits, request), filter_of(unit));
+  control.mask = unit_image(unit, unit.has("mask") ? "mask" : "mask_image", limits.input_pixels);
   if (fit != Fit::stretch) control.image = fitted_to(control.image, *request.width, *request.height, fit);
   return control;
+}
+
+// The vector of the field "face". Empty if the request has no such field.
+std::vector<float> face_of(const Fields& fields) {
+  constexpr size_t most = 4096;
+  std::vector<float> face;
+  const Json* list = fields.list("face");
+  if (!list) return face;
+  if (list->empty() || list->size() > most) fields.refuse("face", fmt::format("{} values, expected 1 to {}", list->size(), most));
+  for (const Json& value : *list) {
+    if (!value.is_number() || !std::isfinite(value.get<float>())) fields.refuse("face", "has a value that is no number, expected numbers");
+    face.push_back(value.get<float>());
+  }
+  return face;
 }
 
 // Modules of image prompts choose the vision tower there; here the server's is used.
@@ -151,7 +166,9 @@ ImagePrompt image_prompt_unit(const Fields& unit, const std::filesystem::path& p
   if (const auto [start, end] = share_of(unit); start != 0 || end != 1)
     unit.refuse(start != 0 ? "guidance_start" : "guidance_end", "is not supported for image prompts, expected all steps", "unsupported");
   require_balanced(unit);
-  prompt.image = image_of(unit, limits, request);
+  prompt.face = face_of(unit);
+  if (prompt.face.empty() || unit.has("image")) prompt.image = image_of(unit, limits, request);
+  prompt.shortcut = unit.flag("shortcut").value_or(false);
   prompt.mask = unit_image(unit, region, limits.input_pixels);
   return prompt;
 }
@@ -172,20 +189,6 @@ std::vector<Fields> objects_of(const Fields& request, std::string_view name, std
 
 Image need_image(const Fields& fields, std::string_view name, const ImageService::Limits& limits) {
   return over_white(read_image_text(fields.need_text(name), fields.path_of(name), limits.input_pixels));
-}
-
-// The vector of the field "face". Empty if the request has no such field.
-std::vector<float> face_of(const Fields& fields) {
-  constexpr size_t most = 4096;
-  std::vector<float> face;
-  const Json* list = fields.list("face");
-  if (!list) return face;
-  if (list->empty() || list->size() > most) fields.refuse("face", fmt::format("{} values, expected 1 to {}", list->size(), most));
-  for (const Json& value : *list) {
-    if (!value.is_number() || !std::isfinite(value.get<float>())) fields.refuse("face", "has a value that is no number, expected numbers");
-    face.push_back(value.get<float>());
-  }
-  return face;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ std::vector<ImagePrompt> read_image_prompts(const Fields& request, const ImageSe
 
 // `units` of A1111's extension, alwayson_scripts.controlnet.args, at the path `where`, for a request that has its size and its image: adds
 // control networks and image prompts. A unit without an image uses the one that the run starts from. Modules are preprocessors under
-// their names there; control modes other than balanced are not supported. ApiError 400 or 422.
+// their names there; control modes other than balanced are not supported. Units of image prompts have the fields face and shortcut, too.
+// ApiError 400 or 422.
 void add_control_units(const Json& units, const std::string& where, const ImageService::Limits& limits, Request& request);
 std::vector<std::string_view> control_module_names();
 

@@ -154,6 +154,11 @@ TEST_F(ImageAdapters, units_of_a1111_with_images_as_prompts) {
   };
   EXPECT_NE(of({{"model", "plus"}, {"module", "canny"}}).find("args[0].module: 'canny' is not for image prompts"), std::string::npos);
   EXPECT_NE(of({{"model", "plus"}, {"guidance_end", 0.5}}).find("args[0].guidance_end"), std::string::npos);
+  const Request more = with_units({{{"model", "plus"}, {"face", {0.5}}, {"shortcut", true}},
+                                   {{"model", "canny"}, {"image", text_of(small)}, {"mask", text_of(picture(4, 4))}}});
+  EXPECT_EQ(more.image_prompts[0].face, std::vector<float>{0.5f});
+  EXPECT_TRUE(more.image_prompts[0].shortcut);
+  EXPECT_EQ(more.controls[0].mask->width, 4);
   EXPECT_NE(of({{"model", "canny"}, {"effective_region_mask", text_of(small)}}).find("args[0].effective_region_mask"), std::string::npos);
   EXPECT_NE(of({{"model", "other"}}).find("expected one of canny, union, plus"), std::string::npos);
 }

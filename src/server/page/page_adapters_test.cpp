@@ -13,11 +13,14 @@ std::string picture() {
   return base64(image.encode("a.png"));
 }
 
-// Chooses a file for the unit.
-void give_image(Browser& browser, int unit) {
-  browser.evaluate("(() => { const files = new DataTransfer(), input = document.querySelector('#unit-" + std::to_string(unit) +
-                   "-file'); files.items.add(new File([" + blob_of(picture()) +
+void give_file(Browser& browser, const std::string& input) {
+  browser.evaluate("(() => { const files = new DataTransfer(), input = document.querySelector('#" + input +
+                   "'); files.items.add(new File([" + blob_of(picture()) +
                    "], 'a.png', {type: 'image/png'})); input.files = files.files; input.onchange(); })()");
+}
+
+void give_image(Browser& browser, int unit) {
+  give_file(browser, "unit-" + std::to_string(unit) + "-file");
   browser.wait_until("document.querySelectorAll('.unit img').length === " + std::to_string(unit + 1));
 }
 
@@ -55,10 +58,14 @@ TEST(PageAdapters, steer_an_image) {
   browser.wait_until("document.querySelectorAll('.unit legend')[1]?.textContent === 'Image as prompt'");
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('#unit-1-module, #unit-1-guidance_start').length"), 0);
   give_image(browser, 1);
+  give_file(browser, "unit-1-mask");
+  browser.wait_until("[...document.querySelectorAll('.unit label')].some((e) => e.textContent === 'Another mask')");
+  EXPECT_EQ(browser.evaluate("document.querySelectorAll('#unit-1-face, #unit-1-shortcut').length"), 2);
+  EXPECT_EQ(browser.evaluate("document.querySelector('#unit-0-face')"), nullptr);
   EXPECT_EQ(browser.evaluate(overflow), false);
   draw(browser, 2);
   const Json units{{{"model", "canny"}, {"module", "invert"}, {"weight", 0.8}, {"image", picture()}},
-                   {{"model", "plain"}, {"image", picture()}}};
+                   {{"model", "plain"}, {"image", picture()}, {"effective_region_mask", picture()}}};
   const Json defaults = server.get("/v1/models/sd").json()["defaults"];
   const Json same =
       server

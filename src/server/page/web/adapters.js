@@ -22,13 +22,19 @@ const parametersOf = (unit) => [
   ...isPrompt(unit) ? [] : [
     {name: 'guidance_start', label: 'From', type: 'number', min: 0, max: 1, step: 0.05, start: 0, help: 'Share of the steps'},
     {name: 'guidance_end', label: 'To', type: 'number', min: 0, max: 1, step: 0.05, start: 1, help: 'Share of the steps'}],
+  ...isPrompt(unit) ? [{name: 'face', label: 'Vector of a face', type: 'text', help: 'For FaceID: numbers with commas'},
+    {name: 'shortcut', label: 'Shortcut', type: 'flag', help: 'Of FaceID Plus v2'}] : [],
 ];
+
+const numbersOf = (text) => text.split(',').map(Number);
 
 // The unit as the server reads it. What it leaves out has its standard there.
 function sent(unit) {
   const made = {};
   for (const p of parametersOf(unit)) if (unit[p.name] !== undefined) made[p.name] = unit[p.name];
-  if (unit.image) made.image = unit.image.slice(unit.image.indexOf(',') + 1);
+  if (unit.face) made.face = numbersOf(unit.face);
+  for (const [name, field] of [['image', 'image'], ['mask', isPrompt(unit) ? 'effective_region_mask' : 'mask']])
+    if (unit[name]) made[field] = unit[name].slice(unit[name].indexOf(',') + 1);
   return made;
 }
 
@@ -37,14 +43,18 @@ export const scriptsOf = (units) => (units?.length ? {controlnet: {args: units.m
 
 function unitRows(units, index, changed) {
   const unit = units[index], id = `unit-${index}`;
-  const choose = el('input.unseen', {id: `${id}-file`, type: 'file', accept: 'image/*', onchange: () => {
-    const reader = new FileReader();
-    reader.onload = () => {
-      unit.image = reader.result;
-      changed('units');
-    };
-    if (choose.files[0]) reader.readAsDataURL(choose.files[0]);
-  }});
+  const chooser = (name) => {
+    const input = el('input.unseen', {id: name === 'image' ? `${id}-file` : `${id}-${name}`, type: 'file', accept: 'image/*', onchange: () => {
+      const reader = new FileReader();
+      reader.onload = () => {
+        unit[name] = reader.result;
+        changed('units');
+      };
+      if (input.files[0]) reader.readAsDataURL(input.files[0]);
+    }});
+    return input;
+  };
+  const choose = chooser('image'), mask = chooser('mask');
   const remove = el('button.quiet', {type: 'button', onclick: () => {
     units.splice(index, 1);
     changed('units');
@@ -52,7 +62,8 @@ function unitRows(units, index, changed) {
   const edited = (name) => changed(name === 'model' ? 'units' : name);
   return el('fieldset.unit', {}, el('legend', {}, isPrompt(unit) ? 'Image as prompt' : 'Control'),
     unit.image ? el('img', {src: unit.image, alt: isPrompt(unit) ? 'The image that acts as a prompt' : 'The image that controls'}) : null,
-    el('div.row', {}, choose, el('label.button', {htmlFor: choose.id}, unit.image ? 'Another image' : 'Choose its image'), remove),
+    el('div.row', {}, choose, el('label.button', {htmlFor: choose.id}, unit.image ? 'Another image' : 'Choose its image'),
+      mask, el('label.button', {htmlFor: mask.id}, unit.mask ? 'Another mask' : isPrompt(unit) ? 'Where it acts' : 'What it fills'), remove),
     unit.image ? null : el('small', {}, 'Without one, the image to start from'),
     el('div.grid', {}, parametersOf(unit).map((p) => row(id, p, unit, edited))));
 }
