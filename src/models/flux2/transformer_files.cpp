@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "weights/layout/sizes.h"
+
 namespace hearth::models::flux2 {
 namespace {
 
@@ -72,10 +74,7 @@ struct Sizes {
 };
 
 Geometry geometry_of(const TensorList& official) {
-  const auto axis = [&](const std::string& name, int i) {
-    const auto found = official.find(name);
-    return found == official.end() || found->second.shape.rank() <= i ? int64_t(0) : found->second.shape[i];
-  };
+  const auto axis = [&](const std::string& name, int i) { return axis_of(official, name, i); };
   const auto count = [&](const char* blocks) {
     int64_t n = 0;
     while (official.contains(fmt::format("{}.{}.attn.norm_q.weight", blocks, n))) ++n;
@@ -93,9 +92,7 @@ Geometry geometry_of(const TensorList& official) {
 }
 
 Geometry stated_geometry(const Json& config) {
-  const auto whole = [&](const char* key, int64_t otherwise) {
-    return config.is_object() && config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>() : otherwise;
-  };
+  const auto whole = [&](const char* key, int64_t otherwise) { return stated_integer(config, key, otherwise); };
   const int64_t in = whole("in_channels", 128), head = whole("attention_head_dim", 128);
   return Sizes{.in = in,
                .out = whole("out_channels", in),

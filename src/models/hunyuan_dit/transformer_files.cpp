@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "weights/layout/sizes.h"
+
 namespace hearth::models::hunyuan_dit {
 namespace {
 
@@ -73,10 +75,7 @@ struct Sizes {
 };
 
 Geometry geometry_of(const TensorList& official) {
-  const auto axis = [&](const std::string& name, int i) {
-    const auto found = official.find(name);
-    return found == official.end() || found->second.shape.rank() <= i ? int64_t(0) : found->second.shape[i];
-  };
+  const auto axis = [&](const std::string& name, int i) { return axis_of(official, name, i); };
   int64_t layers = 0;
   while (official.contains(fmt::format("blocks.{}.norm1.linear.weight", layers))) ++layers;
   return Sizes{.width = axis("pos_embed.proj.weight", 0),
@@ -91,9 +90,7 @@ Geometry geometry_of(const TensorList& official) {
 }
 
 Geometry stated_geometry(const Json& config) {
-  const auto whole = [&](const char* key, int64_t otherwise) {
-    return config.is_object() && config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>() : otherwise;
-  };
+  const auto whole = [&](const char* key, int64_t otherwise) { return stated_integer(config, key, otherwise); };
   const int64_t head = whole("attention_head_dim", 88);
   const char* const style = "use_style_cond_and_image_meta_size";
   return Sizes{.width = head * whole("num_attention_heads", 16),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "weights/layout/sizes.h"
+
 namespace hearth::models::pixart {
 namespace {
 
@@ -67,10 +69,7 @@ struct Sizes {
 };
 
 Geometry geometry_of(const TensorList& official) {
-  const auto axis = [&](const std::string& name, int i) {
-    const auto found = official.find(name);
-    return found == official.end() || found->second.shape.rank() <= i ? int64_t(0) : found->second.shape[i];
-  };
+  const auto axis = [&](const std::string& name, int i) { return axis_of(official, name, i); };
   Sizes s{.width = axis("pos_embed.proj.weight", 0),
           .layers = 0,
           .in = axis("pos_embed.proj.weight", 1),
@@ -87,9 +86,7 @@ Geometry geometry_of(const TensorList& official) {
 
 // Of the built-in configurations, those of Σ state that they do without the image's size.
 Geometry stated_geometry(const Json& config) {
-  const auto whole = [&](const char* key, int64_t otherwise) {
-    return config.is_object() && config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>() : otherwise;
-  };
+  const auto whole = [&](const char* key, int64_t otherwise) { return stated_integer(config, key, otherwise); };
   const bool states =
       config.is_object() && config.contains("use_additional_conditions") && config["use_additional_conditions"].is_boolean();
   Sizes s{.width = whole("num_attention_heads", 16) * whole("attention_head_dim", 72),

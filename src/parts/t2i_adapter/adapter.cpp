@@ -9,16 +9,12 @@
 #include "ops/pool.h"
 #include "ops/shape_ops.h"
 #include "parts/config_reading.h"
+#include "weights/layout/sizes.h"
 
 namespace hearth::parts {
 namespace {
 
 using Kind = T2iAdapterConfig::Kind;
-
-int64_t width_along(const TensorList& all, const std::string& name, int axis) {
-  const auto found = all.find(name);
-  return found == all.end() || found->second.shape.rank() <= axis ? 0 : found->second.shape[axis];
-}
 
 // (channels of the image, factor) of the convolution that reads f² pixels per position.
 std::optional<std::pair<int64_t, int64_t>> reading_of(int64_t channels) {
@@ -65,14 +61,14 @@ T2iAdapterConfig T2iAdapterConfig::from(const Config& c) {
 T2iAdapterConfig T2iAdapterConfig::of_tensors(const TensorList& official, const std::string& where) {
   T2iAdapterConfig a{.channels = {}, .blocks = 0};
   const bool light = official.contains("adapter.body.0.out_conv.weight");
-  const auto reading = reading_of(width_along(official, light ? "adapter.body.0.in_conv.weight" : "adapter.conv_in.weight", 1));
+  const auto reading = reading_of(axis_of(official, light ? "adapter.body.0.in_conv.weight" : "adapter.conv_in.weight", 1));
   if (!reading) fail<WeightError>("{}: a T2I-Adapter that reads neither 8 × 8 nor 16 × 16 pixels of 1 or 3 channels", where);
   std::tie(a.image_channels, a.factor) = *reading;
   a.kind = light ? Kind::light : a.factor == 16 ? Kind::full_xl : Kind::full;
   while (official.contains(fmt::format("adapter.body.0.resnets.{}.block1.weight", a.blocks))) ++a.blocks;
   for (int64_t i = 0;; ++i) {
-    const int64_t width = light ? width_along(official, fmt::format("adapter.body.{}.out_conv.weight", i), 0)
-                                : width_along(official, fmt::format("adapter.body.{}.resnets.0.block1.weight", i), 0);
+    const int64_t width = light ? axis_of(official, fmt::format("adapter.body.{}.out_conv.weight", i), 0)
+                                : axis_of(official, fmt::format("adapter.body.{}.resnets.0.block1.weight", i), 0);
     if (width == 0) break;
     a.channels.push_back(width);
   }
