@@ -1,6 +1,7 @@
 #include "e2e/cases.h"
 
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
@@ -106,6 +107,13 @@ std::vector<std::vector<uint8_t>> golden_images(const Case& c) {
     images.emplace_back(one.data<uint8_t>(), one.data<uint8_t>() + one.numel());
   }
   return images;
+}
+
+void expect_same(const Generation& made, const Generation& wanted) {
+  EXPECT_EQ(made.latents.shape, wanted.latents.shape);
+  EXPECT_EQ(made.latents.values, wanted.latents.values);
+  ASSERT_EQ(made.images.size(), wanted.images.size());
+  for (size_t i = 0; i < made.images.size(); ++i) EXPECT_EQ(made.images[i].rgb, wanted.images[i].rgb) << "image " << i;
 }
 
 }  // namespace hearth::test

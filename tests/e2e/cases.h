@@ -33,4 +33,7 @@ Model open_model(const Case& c, OpenOptions options = {.precision = Precision::f
 Array golden_latents(const Case& c);                             // [B, C, h, w]
 std::vector<std::vector<uint8_t>> golden_images(const Case& c);  // [B][H·W·3]
 
+// The bits of the latents and of every image.
+void expect_same(const Generation& made, const Generation& wanted);
+
 }  // namespace hearth::test

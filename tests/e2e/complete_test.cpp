@@ -46,7 +46,7 @@ std::vector<std::optional<float>> logprobs_of(const Json& list) {
 }
 
 // Compares completions, without their times.
-void expect_same(const Completion& a, const Completion& b) {
+void expect_same_completion(const Completion& a, const Completion& b) {
   EXPECT_EQ(a.prompt_tokens, b.prompt_tokens);
   EXPECT_EQ(a.tokens, b.tokens);
   EXPECT_EQ(a.text, b.text);
@@ -118,7 +118,7 @@ TEST(Complete, end_tokens_end_the_completion_and_are_among_its_tokens) {
     ASSERT_LT(made.tokens.size(), 256u);
     const Completion own = model.complete(
         {.prompt = c.at("prompt"), .max_tokens = 256, .sampling = greedy, .stop_ids = {made.tokens.back()}, .ignore_end = true});
-    expect_same(own, made);
+    expect_same_completion(own, made);
   }
 }
 
@@ -248,7 +248,7 @@ TEST(Complete, a_prompt_longer_than_every_chunk) {
 TEST(Complete, threads_do_not_change_a_bit) {
   const CompletionRequest request = scored(language_golden().at("long"));
   const Completion one = open({.threads = 1}).complete(request);
-  for (const int threads : {2, 3, 8}) expect_same(open({.threads = threads}).complete(request), one);
+  for (const int threads : {2, 3, 8}) expect_same_completion(open({.threads = threads}).complete(request), one);
 }
 
 // A run reuses the KV cache of the run before, with the same result.
@@ -270,7 +270,7 @@ TEST(Complete, consecutive_runs_equal_single_runs) {
   int64_t reused = 0;
   for (const CompletionRequest& r : requests) {
     const Completion made = model.complete(r);
-    expect_same(made, open().complete(r));
+    expect_same_completion(made, open().complete(r));
     reused += made.cached_tokens;
   }
   EXPECT_GT(reused, 0);
@@ -281,7 +281,7 @@ TEST(Complete, a_longer_context_changes_nothing) {
   CompletionRequest request = scored(language_golden().at("greedy").at("story"));
   const Completion free = open().complete(request);
   request.context = 1024;
-  expect_same(open().complete(request), free);
+  expect_same_completion(open().complete(request), free);
   const auto prompt = int64_t(request.prompt_ids->size());
   request.context = prompt + 3;
   const Completion short_one = open().complete(request);
@@ -338,7 +338,8 @@ TEST(Complete, the_plan_is_known_before_a_weight_is_read) {
 TEST(Complete, precisions) {
   const CompletionRequest request = scored(language_golden().at("long"), 0);
   const Completion exact = open().complete(request);
-  for (const Precision as_stored : {Precision::f32, Precision::f16}) expect_same(open({.precision = as_stored}).complete(request), exact);
+  for (const Precision as_stored : {Precision::f32, Precision::f16})
+    expect_same_completion(open({.precision = as_stored}).complete(request), exact);
   const double worst = difference(open({.precision = Precision::bf16}).complete(request).prompt_logprobs, exact.prompt_logprobs);
   RecordProperty("worst", std::to_string(worst));
   EXPECT_GT(worst, 0);
@@ -351,7 +352,7 @@ TEST(Complete, shards_are_one_model) {
   for (const int count : {2, 5}) {
     LanguageCopy copy;
     copy.shard(count);
-    expect_same(LanguageModel::open(copy.path()).complete(request), whole);
+    expect_same_completion(LanguageModel::open(copy.path()).complete(request), whole);
   }
 }
 
@@ -363,15 +364,15 @@ TEST(Complete, the_seed_determines_the_tokens) {
   };
   const Completion seven = sample(7);
   EXPECT_EQ(seven.seed, 7u);
-  expect_same(sample(7), seven);
-  expect_same(open({.threads = 1}).complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = {.seed = 7}, .ignore_end = true}),
-              seven);
+  expect_same_completion(sample(7), seven);
+  expect_same_completion(
+      open({.threads = 1}).complete({.prompt = "The lighthouse", .max_tokens = 40, .sampling = {.seed = 7}, .ignore_end = true}), seven);
   EXPECT_NE(sample(8).tokens, seven.tokens);
   const Completion fresh = sample(std::nullopt);
-  expect_same(sample(fresh.seed), fresh);
+  expect_same_completion(sample(fresh.seed), fresh);
 
   // The values of generation_config.json: given in the request or not.
-  expect_same(sample(7, {.temperature = 0.6, .top_p = 0.9}), seven);
+  expect_same_completion(sample(7, {.temperature = 0.6, .top_p = 0.9}), seven);
   EXPECT_NE(sample(7, {.temperature = 3}).tokens, seven.tokens);
   EXPECT_NE(sample(7, {.temperature = 0}).tokens, seven.tokens);
 }
@@ -439,7 +440,7 @@ TEST(Complete, progress_and_cancellation) {
   EXPECT_EQ(parts, 3);
   cancel = false;
   request.on_text = {};
-  expect_same(model.complete(request), whole);  // the model is unchanged
+  expect_same_completion(model.complete(request), whole);  // the model is unchanged
 }
 
 TEST(Complete, the_demo_model_is_the_one_in_assets) {

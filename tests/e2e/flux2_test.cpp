@@ -120,12 +120,6 @@ TEST_F(Flux2, memory_is_planned_before_the_run) {
     }
 }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  ASSERT_EQ(made.images.size(), wanted.images.size());
-  for (size_t i = 0; i < made.images.size(); ++i) EXPECT_EQ(made.images[i].rgb, wanted.images[i].rgb);
-}
-
 // Black Forest Labs' names, in one file and as a GGUF file of the transformer.
 TEST_F(Flux2, every_layout_gives_the_same_bits) {
   for (const char* name : {"few_tokens", "klein_little"}) {

@@ -164,12 +164,6 @@ TEST_F(Flux, memory_is_planned_before_the_run) {
     }
 }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  ASSERT_EQ(made.images.size(), wanted.images.size());
-  for (size_t i = 0; i < made.images.size(); ++i) EXPECT_EQ(made.images[i].rgb, wanted.images[i].rgb);
-}
-
 // Black Forest Labs' names: with everything in one file, with each network in a file of its own, and a folder with other files.
 TEST_F(Flux, every_layout_gives_the_same_bits) {
   for (const char* name : {"default", "schnell", "fill", "control"}) {

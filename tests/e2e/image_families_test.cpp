@@ -79,11 +79,6 @@ std::vector<float> latents(const fs::path& path, const Request& r, const OpenOpt
   return Model::open(path, options).generate(r).latents.values;
 }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  EXPECT_EQ(made.images.at(0).rgb, wanted.images.at(0).rgb);
-}
-
 TEST_P(ImageFamilies, every_layout_gives_the_same_bits) {
   const TemporaryFolder files;
   const fs::path configs = files / "configs";

@@ -15,13 +15,6 @@ namespace {
 
 Request request_of(const std::string& checkpoint, const std::string& name) { return find_case(checkpoint, name).request; }
 
-void expect_same(const Generation& a, const Generation& b) {
-  EXPECT_EQ(a.latents.shape, b.latents.shape);
-  EXPECT_EQ(a.latents.values, b.latents.values);
-  ASSERT_EQ(a.images.size(), b.images.size());
-  for (size_t i = 0; i < a.images.size(); ++i) EXPECT_EQ(a.images[i].rgb, b.images[i].rgb) << "image " << i;
-}
-
 TEST(Pipeline, shards_give_the_bits_of_one_file) {
   const Request request = request_of("pndm", "default");
   const Generation one = Model::open(checkpoint_folder("pndm")).generate(request);

@@ -46,11 +46,6 @@ void without_t5(Request& r) { r.options["no_t5"] = 1; }
 
 Model open(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options); }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  EXPECT_EQ(made.images[0].rgb, wanted.images[0].rgb);
-}
-
 const std::vector<std::string> encoders{"text_encoder", "text_encoder_2", "text_encoder_3"};
 
 // A copy without weights.

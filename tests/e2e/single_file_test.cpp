@@ -25,11 +25,6 @@ fs::path single(const std::string& checkpoint) { return golden_folder() / "singl
 
 Generation generated(const fs::path& path, const OpenOptions& options = {}) { return Model::open(path, options).generate(request); }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  EXPECT_EQ(made.images[0].rgb, wanted.images[0].rgb);
-}
-
 NamedTensors tensors_of(const fs::path& file, Backend& device) {
   NamedTensors tensors;
   const auto source = SafetensorsFile::open(file);
