@@ -20,7 +20,7 @@ namespace hearth::models {
 namespace {
 
 namespace fs = std::filesystem;
-using test::key_list, test::ListedSource;
+using test::key_list;
 
 const std::vector<std::string> single_files{"sd15-single-file",  "sd21-single-file", "sdxl-single-file", "refiner-single-file",
                                             "sd3-medium-sai",    "sd35-medium-sai",  "sd35-large-sai",   "flux1-dev-bfl",
@@ -135,7 +135,7 @@ TEST(Names, each_published_file_finds_the_configurations_of_its_geometry) {
     for (const Section& section : sections_of(tensors, file)) {
       if (section.slot().role != ComponentRole::denoiser) continue;
       std::vector<std::string> names;
-      const auto source = open_section(std::make_shared<ListedSource>(tensors), section, {});
+      const auto source = open_section(std::make_shared<test::ListedSource>(tensors), section, {});
       for (const Configuration& c : configurations_with({*section.network, section.slot(), *source}, families))
         names.push_back(c.folder.filename());
       return fmt::format("{}", fmt::join(names, " "));

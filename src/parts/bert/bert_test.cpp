@@ -21,7 +21,7 @@ struct BertCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_bert(Backend& device, const char* name, double limit) {
   const BertCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -29,9 +29,9 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(Bert, matches_reference_with_masked_padding) { check(device, "masked", 2e-6); }  // observed 1.2e-7 reference, 2.6e-7 cpu
-BACKEND_TEST(Bert, matches_reference_without_a_mask) { check(device, "whole", 1e-6); }        // observed 8.2e-8 reference, 1.7e-7 cpu
-BACKEND_TEST(Bert, eps_of_each_norm) { check(device, "faint", 1e-6); }                        // observed 9.1e-8 reference, 1.3e-7 cpu
+BACKEND_TEST(Bert, matches_reference_with_masked_padding) { check_bert(device, "masked", 2e-6); }  // observed 1.2e-7 reference, 2.6e-7 cpu
+BACKEND_TEST(Bert, matches_reference_without_a_mask) { check_bert(device, "whole", 1e-6); }        // observed 8.2e-8 reference, 1.7e-7 cpu
+BACKEND_TEST(Bert, eps_of_each_norm) { check_bert(device, "faint", 1e-6); }                        // observed 9.1e-8 reference, 1.3e-7 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Bert, each_config_key_has_the_effect_of_the_reference) {

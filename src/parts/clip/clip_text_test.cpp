@@ -26,7 +26,7 @@ struct ClipCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_clip(Backend& device, const char* name, double limit) {
   const ClipCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -34,14 +34,14 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(Clip, matches_reference_clip_l) { check(device, "clip_l", 1e-6); }  // observed 1.0e-7 reference, 2.5e-7 cpu
+BACKEND_TEST(Clip, matches_reference_clip_l) { check_clip(device, "clip_l", 1e-6); }  // observed 1.0e-7 reference, 2.5e-7 cpu
 BACKEND_TEST(Clip, matches_reference_with_projection_and_legacy_pooling) {
-  check(device, "projected", 1e-6);
+  check_clip(device, "projected", 1e-6);
 }  // observed 9.2e-8 reference, 2.5e-7 cpu
 BACKEND_TEST(Clip, matches_reference_on_single_tokens_without_end) {
-  check(device, "short", 5e-7);
+  check_clip(device, "short", 5e-7);
 }  // observed 3.3e-8 reference, 1.1e-7 cpu
-BACKEND_TEST(Clip, eps_of_each_norm) { check(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
+BACKEND_TEST(Clip, eps_of_each_norm) { check_clip(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Clip, each_config_key_has_the_effect_of_the_reference) {

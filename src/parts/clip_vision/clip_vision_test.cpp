@@ -22,7 +22,7 @@ struct ClipVisionCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_clip_vision(Backend& device, const char* name, double limit) {
   const ClipVisionCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -30,10 +30,10 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(ClipVision, matches_reference) { check(device, "small", 1e-6); }
-BACKEND_TEST(ClipVision, matches_reference_with_pixels_that_no_patch_covers) { check(device, "rest", 1e-6); }
-BACKEND_TEST(ClipVision, matches_reference_with_one_patch) { check(device, "one", 1e-6); }
-BACKEND_TEST(ClipVision, eps_of_each_norm) { check(device, "faint", 1e-6); }
+BACKEND_TEST(ClipVision, matches_reference) { check_clip_vision(device, "small", 1e-6); }
+BACKEND_TEST(ClipVision, matches_reference_with_pixels_that_no_patch_covers) { check_clip_vision(device, "rest", 1e-6); }
+BACKEND_TEST(ClipVision, matches_reference_with_one_patch) { check_clip_vision(device, "one", 1e-6); }
+BACKEND_TEST(ClipVision, eps_of_each_norm) { check_clip_vision(device, "faint", 1e-6); }
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(ClipVision, each_config_key_has_the_effect_of_the_reference) {

@@ -20,7 +20,7 @@ struct SiglipCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_siglip(Backend& device, const char* name, double limit) {
   const SiglipCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -28,12 +28,12 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(Siglip, matches_reference) { check(device, "small", 1e-6); }  // observed 9.7e-8 reference, 3.1e-7 cpu
+BACKEND_TEST(Siglip, matches_reference) { check_siglip(device, "small", 1e-6); }  // observed 9.7e-8 reference, 3.1e-7 cpu
 BACKEND_TEST(Siglip, matches_reference_with_pixels_that_no_patch_covers) {
-  check(device, "rest", 1e-6);
+  check_siglip(device, "rest", 1e-6);
 }  // observed 1.1e-7 reference, 2.9e-7 cpu
-BACKEND_TEST(Siglip, matches_reference_with_one_patch) { check(device, "one", 1e-6); }  // observed 6.7e-8 reference, 1.8e-7 cpu
-BACKEND_TEST(Siglip, eps_of_each_norm) { check(device, "faint", 1e-6); }                // observed 7.3e-8 reference, 1.8e-7 cpu
+BACKEND_TEST(Siglip, matches_reference_with_one_patch) { check_siglip(device, "one", 1e-6); }  // observed 6.7e-8 reference, 1.8e-7 cpu
+BACKEND_TEST(Siglip, eps_of_each_norm) { check_siglip(device, "faint", 1e-6); }                // observed 7.3e-8 reference, 1.8e-7 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Siglip, each_config_key_has_the_effect_of_the_reference) {

@@ -40,7 +40,7 @@ struct T5Case : GoldenCase {
   Tensor run(const LoadOptions& options = {}) const { return run(config(), options); }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_t5(Backend& device, const char* name, double limit) {
   const T5Case c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -48,12 +48,12 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(T5, matches_reference_v1_1) { check(device, "v1_1", 2e-6); }                       // observed 1.4e-7 reference, 6.2e-7 cpu
-BACKEND_TEST(T5, matches_reference_v1_0_with_lengths) { check(device, "v1_0", 1e-6); }          // observed 1.2e-7 reference, 3.0e-7 cpu
-BACKEND_TEST(T5, matches_reference_umt5_with_lengths) { check(device, "umt5", 3e-6); }          // observed 4.0e-7 reference, 8.9e-7 cpu
-BACKEND_TEST(T5, matches_reference_beyond_the_last_bucket) { check(device, "far", 3e-6); }      // observed 1.5e-7 reference, 9.1e-7 cpu
-BACKEND_TEST(T5, eps_of_each_norm) { check(device, "faint", 4e-7); }                            // observed 6.3e-8 reference, 7.9e-8 cpu
-BACKEND_TEST(T5, matches_reference_with_a_stream_beyond_f16) { check(device, "large", 3e-6); }  // observed 2.5e-7 reference, 7.6e-7 cpu
+BACKEND_TEST(T5, matches_reference_v1_1) { check_t5(device, "v1_1", 2e-6); }                       // observed 1.4e-7 reference, 6.2e-7 cpu
+BACKEND_TEST(T5, matches_reference_v1_0_with_lengths) { check_t5(device, "v1_0", 1e-6); }          // observed 1.2e-7 reference, 3.0e-7 cpu
+BACKEND_TEST(T5, matches_reference_umt5_with_lengths) { check_t5(device, "umt5", 3e-6); }          // observed 4.0e-7 reference, 8.9e-7 cpu
+BACKEND_TEST(T5, matches_reference_beyond_the_last_bucket) { check_t5(device, "far", 3e-6); }      // observed 1.5e-7 reference, 9.1e-7 cpu
+BACKEND_TEST(T5, eps_of_each_norm) { check_t5(device, "faint", 4e-7); }                            // observed 6.3e-8 reference, 7.9e-8 cpu
+BACKEND_TEST(T5, matches_reference_with_a_stream_beyond_f16) { check_t5(device, "large", 3e-6); }  // observed 2.5e-7 reference, 7.6e-7 cpu
 
 // The stream stays right however weights are held; only their rounding shows.
 BACKEND_TEST(T5, a_stream_beyond_f16_with_weights_in_16_bits) {

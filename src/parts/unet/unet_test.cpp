@@ -40,7 +40,7 @@ struct UnetCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_unet(Backend& device, const char* name, double limit) {
   const UnetCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -48,19 +48,23 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(Unet, matches_reference_sd1) { check(device, "sd1", 3e-6); }                      // observed 2.8e-7 reference, 9.4e-7 cpu
-BACKEND_TEST(Unet, matches_reference_sd2_at_odd_sizes) { check(device, "sd2", 5e-6); }         // observed 3.6e-7 reference, 1.6e-6 cpu
-BACKEND_TEST(Unet, matches_reference_with_unusual_config) { check(device, "unusual", 2e-6); }  // observed 1.7e-7 reference, 6.6e-7 cpu
+BACKEND_TEST(Unet, matches_reference_sd1) { check_unet(device, "sd1", 3e-6); }                      // observed 2.8e-7 reference, 9.4e-7 cpu
+BACKEND_TEST(Unet, matches_reference_sd2_at_odd_sizes) { check_unet(device, "sd2", 5e-6); }         // observed 3.6e-7 reference, 1.6e-6 cpu
+BACKEND_TEST(Unet, matches_reference_with_unusual_config) { check_unet(device, "unusual", 2e-6); }  // observed 1.7e-7 reference, 6.6e-7 cpu
 BACKEND_TEST(Unet, matches_reference_with_one_level_and_no_middle) {
-  check(device, "flat", 2e-6);
+  check_unet(device, "flat", 2e-6);
 }  // observed 1.9e-7 reference, 6.7e-7 cpu
-BACKEND_TEST(Unet, matches_reference_with_depths_per_block) { check(device, "nested", 4e-6); }     // observed 3.3e-7 reference, 1.1e-6 cpu
-BACKEND_TEST(Unet, matches_reference_sdxl_with_sizes) { check(device, "sdxl", 5e-6); }             // observed 7.2e-7 reference, 2.4e-6 cpu
-BACKEND_TEST(Unet, matches_reference_refiner_with_five_sizes) { check(device, "refiner", 4e-6); }  // observed 3.8e-7 reference, 8.9e-7 cpu
+BACKEND_TEST(Unet, matches_reference_with_depths_per_block) {
+  check_unet(device, "nested", 4e-6);
+}  // observed 3.3e-7 reference, 1.1e-6 cpu
+BACKEND_TEST(Unet, matches_reference_sdxl_with_sizes) { check_unet(device, "sdxl", 5e-6); }  // observed 7.2e-7 reference, 2.4e-6 cpu
+BACKEND_TEST(Unet, matches_reference_refiner_with_five_sizes) {
+  check_unet(device, "refiner", 4e-6);
+}  // observed 3.8e-7 reference, 8.9e-7 cpu
 BACKEND_TEST(Unet, matches_reference_pruned_and_told_its_guidance) {
-  check(device, "pruned", 5e-6);
+  check_unet(device, "pruned", 5e-6);
 }  // observed 1.1e-6 reference, 2.1e-6 cpu
-BACKEND_TEST(Unet, eps_of_each_norm) { check(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
+BACKEND_TEST(Unet, eps_of_each_norm) { check_unet(device, "faint", 3e-6); }  // observed 1.4e-7 reference, 7.7e-7 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Unet, each_config_key_has_the_effect_of_the_reference) {
