@@ -39,6 +39,7 @@ void Backend::resize_nearest(const Tensor&, Tensor&) { lacks("resize_nearest"); 
 void Backend::pool(const Tensor&, const PoolSpec&, Tensor&) { lacks("pool"); }
 void Backend::delta_rule(const DeltaRule&, Tensor&, Tensor&) { lacks("delta_rule"); }
 void Backend::add_weighted(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, Tensor&) { lacks("add_weighted"); }
+void Backend::linear_attention(const Tensor&, const Tensor&, const Tensor&, float, Tensor&) { lacks("linear_attention"); }
 void Backend::gated_scan(const Tensor&, const Tensor&, bool, Tensor&, Tensor&) { lacks("gated_scan"); }
 
 }  // namespace hearth

@@ -137,6 +137,10 @@ class Backend {
   virtual void state_space_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tensor& c, const StateSpaceSpec& spec,
                                 Tensor& state, Tensor& y);
 
+  // --- linear attention (f32, contiguous; ops/linear_attention.h) -------------------------------------------------
+  // q [B, T, N, D], k [B, S, N, D], v [B, S, N, Dv] → y [B, T, N, Dv]
+  virtual void linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, float eps, Tensor& y);
+
   // --- shape ------------------------------------------------------------------------------------------------------
   // Equal shapes, any strides and float dtypes on both sides. If y is q8_0, both are contiguous, and each block is rounded as in
   // core/quantized/blocks.h. If both have the same dtype that is not a float, both are contiguous, and the bytes are copied.

@@ -6,6 +6,7 @@
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/delta_rule.h"
+#include "ops/linear_attention.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
@@ -106,6 +107,8 @@ std::vector<Call> further_calls(Backend& device) {
        [=, three = zeros({4, 2, 3}), decay = zeros({4, 2}), state = zeros({2, 3, 3})] {
          return ops::delta_rule({.q = three, .k = three, .v = three, .decay = decay}, state);
        }},
+      {"linear_attention '' [2, 5, 3, 8] [2, 5, 3, 4] 5760\n",  // 2 · 2 · 3 · 8 · (4 + 1) · (5 + 7)
+       [=, q3 = zeros({2, 5, 3, 8})] { return ops::linear_attention(q3, k, v, 1); }},
       {"add_weighted '' [4, 2, 3] [4, 2, 3] 0\n",
        [=, three = zeros({4, 2, 3}), u = zeros({2, 3})] { return ops::add_weighted(three, three, three, u, three); }},
       {"gated_scan '' [4, 6] [4, 6] 0\n", [=, state = zeros({6})] { return ops::gated_scan(table, table, state, true); }},

@@ -192,6 +192,9 @@ class DetachedBackend final : public Backend {
   void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y) override {
     run(&Backend::add_weighted, base, q, k, u, v, y);
   }
+  void linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, float eps, Tensor& y) override {
+    run(&Backend::linear_attention, q, k, v, eps, y);
+  }
   void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y) override {
     run(&Backend::gated_scan, x, log_a, starts, state, y);
   }
@@ -242,6 +245,7 @@ class DetachedBackend final : public Backend {
     return r;
   }
   bool inside(bool b) const { return b; }
+  float inside(float f) const { return f; }
   ConvSpec inside(const ConvSpec& s) const { return s; }
   PoolSpec inside(const PoolSpec& s) const { return s; }
   Activation inside(Activation a) const { return a; }

@@ -85,6 +85,41 @@ void check_sums_and_scan(const Kernels& kernel) {
   }
 }
 
+// Columns of two registers and a part; more tokens than are added up at once.
+void check_linear_attention(const Kernels& kernel) {
+  constexpr int64_t tokens = 300, queries = 2, keys = 5;
+  const int64_t columns = 2 * kernel.lanes + 3;
+  auto q = values(queries * keys), k = values(tokens * keys, 3);
+  for (std::vector<float>* x : {&q, &k})
+    for (float& e : *x) e = std::abs(e);
+  const auto v = values(tokens * columns, 7);
+  std::vector<float> y(size_t(queries * columns)), scratch(size_t(2 * keys * (4 * kernel.lanes + 1)));
+  kernel.linear_attention({.queries = queries,
+                           .tokens = tokens,
+                           .keys = keys,
+                           .columns = columns,
+                           .q = q.data(),
+                           .q_stride = keys,
+                           .k = k.data(),
+                           .k_stride = keys,
+                           .v = v.data(),
+                           .v_stride = columns,
+                           .eps = 0.5f,
+                           .y = y.data(),
+                           .y_stride = columns,
+                           .scratch = scratch.data()});
+  for (int64_t t = 0; t < queries; ++t)
+    for (int64_t c = 0; c < columns; ++c) {
+      double sum = 0, weights = 0.5;
+      for (int64_t s = 0; s < tokens; ++s) {
+        double weight = 0;
+        for (int64_t j = 0; j < keys; ++j) weight += double(q[size_t(t * keys + j)]) * k[size_t(s * keys + j)];
+        sum += weight * v[size_t(s * columns + c)], weights += weight;
+      }
+      expect("linear attention", y[size_t(t * columns + c)], sum / weights);
+    }
+}
+
 }  // namespace
 
 void check_delta_rule(const Kernels& kernel) {
@@ -92,6 +127,7 @@ void check_delta_rule(const Kernels& kernel) {
     for (const bool before : {false, true})
       for (const int64_t step : {0, 1}) check_rule(kernel, kind, before, step);
   check_sums_and_scan(kernel);
+  check_linear_attention(kernel);
 }
 
 }  // namespace hearth::cpu

@@ -85,6 +85,7 @@ class ReferenceBackend final : public Backend {
   void pool(const Tensor& x, const PoolSpec& spec, Tensor& y) override;
   void delta_rule(const DeltaRule& rule, Tensor& state, Tensor& y) override;
   void add_weighted(const Tensor& base, const Tensor& q, const Tensor& k, const Tensor& u, const Tensor& v, Tensor& y) override;
+  void linear_attention(const Tensor& q, const Tensor& k, const Tensor& v, float eps, Tensor& y) override;
   void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y) override;
 
  private:

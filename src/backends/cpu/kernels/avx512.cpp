@@ -16,6 +16,7 @@
 #include "backends/cpu/kernels/ceiling.inl"
 #include "backends/cpu/kernels/delta_rule.inl"
 #include "backends/cpu/kernels/depthwise.inl"
+#include "backends/cpu/kernels/linear_attention.inl"
 #include "backends/cpu/kernels/pointwise.inl"
 #include "backends/cpu/kernels/product.inl"
 #include "backends/cpu/kernels/recurrence.inl"

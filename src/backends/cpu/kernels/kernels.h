@@ -113,6 +113,21 @@ struct DeltaRuleScan {
   float* scratch;  // keys · 4 registers
 };
 
+// A head's queries over all its keys, and some columns of its values.
+struct LinearAttention {
+  int64_t queries, tokens, keys, columns;  // columns: at most 4 registers
+  const float* q;                          // [queries][keys]
+  int64_t q_stride;
+  const float* k;  // [tokens][keys]
+  int64_t k_stride;
+  const float* v;  // [tokens][columns]
+  int64_t v_stride;
+  float eps;
+  float* y;  // [queries][columns]
+  int64_t y_stride;
+  float* scratch;  // 2 · keys · 4 registers, and 2 · keys
+};
+
 struct Bf16Kernels;     // bf16.h
 struct IntegerKernels;  // integers.h
 
@@ -251,6 +266,9 @@ struct Kernels {
                        float* y);
   // tokens · [n] of x, log_a and y, `stride` apart; state [n]
   void (*gated_scan)(const float* x, const float* log_a, int64_t tokens, int64_t n, int64_t stride, bool starts, float* state, float* y);
+
+  // --- linear attention --------------------------------------------------------------------------------------------
+  void (*linear_attention)(const LinearAttention& a);
 
   // --- ceilings ----------------------------------------------------------------------------------------------------
   double (*fma_loop)(int64_t rounds);            // multiply-adds in registers; returns the floating-point operations done

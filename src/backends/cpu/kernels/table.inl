@@ -63,6 +63,8 @@ constexpr Kernels table_named(const char* name) {
           .add_weighted = add_weighted,
           .gated_scan = gated_scan,
 
+          .linear_attention = linear_attention,
+
           .fma_loop = fma_loop,
           .read_loop = read_loop};
 }
