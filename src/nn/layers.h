@@ -49,8 +49,8 @@ struct Glu {
 
 // x [B, H, W, in] → [B, H', W', out]; the kernel is square.
 struct Conv2d {
-  Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {}, Bias b = Bias::yes)
-      : weight(w.conv2d("weight", out, in, kernel)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()), spec(s) {}
+  Conv2d(const Scope& w, int64_t in, int64_t out, int64_t kernel, ConvSpec s = {}, Bias b = Bias::yes, int64_t groups = 1)
+      : weight(w.conv2d("weight", out, in, kernel, groups)), bias(b == Bias::yes ? w.tensor("bias", {out}) : Tensor()), spec(s) {}
 
   Tensor operator()(const Tensor& x, const Epilogue& e = {}, const GroupNormSpec& norm = {}) const {
     return ops::conv(x, weight, bias, spec, e, norm);
@@ -60,7 +60,7 @@ struct Conv2d {
     return ops::conv(x, weight, bias, spec.resized(height, width), e);
   }
 
-  Weight weight;  // [out, in, k, k]
+  Weight weight;  // [out, in / groups, k, k]
   Tensor bias;    // [out], undefined without bias
   ConvSpec spec;
 };

@@ -36,8 +36,8 @@ class Scope {
   Weight glu(std::string_view name, int64_t out, int64_t in) const {
     return weights_->weight(join(name), {2 * out, in}, WeightKind::glu, exact_);
   }
-  Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel) const {
-    return weights_->weight(join(name), {out, in, kernel, kernel}, WeightKind::conv, exact_);
+  Weight conv2d(std::string_view name, int64_t out, int64_t in, int64_t kernel, int64_t groups = 1) const {
+    return weights_->weight(join(name), {out, in / groups, kernel, kernel}, WeightKind::conv, exact_, {}, groups);
   }
 
  private:

@@ -374,14 +374,14 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
   return weight.prepared ? weight : Weight();
 }
 
-Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows) {
+Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows, int64_t groups) {
   const std::string key = fmt::format("{} {} {} {} {}", int(kind), exact, rows ? rows->begin : 0, rows ? rows->end : -1, name);
   const bool shares = options_.shared && reading_ == Reading::full && !changes(name);
   Weight w = shares ? options_.shared->weight(key) : Weight();
   if (w && expect(name, shape)) {
     count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
   } else {
-    w = own_weight(name, shape, kind, exact, rows);
+    w = own_weight(name, shape, kind, exact, rows, groups);
     if (options_.keep && w) options_.keep->add(key, w);
   }
   if (w) w.branch = branch_of(w, rows);
@@ -413,10 +413,11 @@ std::shared_ptr<const WeightBranch> Weights::branch_of(const Weight& w, std::opt
                    prepared(rows ? up.slice(0, rows->begin, rows->end) : up, WeightKind::linear, "up")});
 }
 
-Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows) {
+Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows,
+                           int64_t groups) {
   if (!expect(name, shape)) return {};
   const bool stays = stays_as_stored(name, shape, kind);
-  if (Weight kept = stays || rows ? Weight() : from_cache(name, shape, kind)) {
+  if (Weight kept = stays || rows || groups != 1 ? Weight() : from_cache(name, shape, kind)) {
     count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
     report_.bytes_held += int64_t(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
@@ -428,12 +429,12 @@ Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKi
   if (x.dtype() == DType::f64) x = as_f32(x);
   if (stays) return weight_in_place(name, x, mapped, kind, exact, rows);
   x = values_of(name, x, rows);
-  WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors};
+  WeightForm form{.hold = fitting(name, x, options_.types.hold.value_or(x.dtype())), .factors = options_.types.factors, .groups = groups};
   form.factors = factors_for(form, exact);
   Weight weight{
       .name = name, .shape = x.shape(), .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
   report_.bytes_held += int64_t(weight.prepared->bytes);
-  if (options_.cache && !rows && !changes(name))
+  if (options_.cache && !rows && groups == 1 && !changes(name))
     if (auto storage = weight.prepared->storage())
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes},
                           backend_->threads());

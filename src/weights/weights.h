@@ -154,7 +154,8 @@ class Weights {
     int64_t begin, end;
   };
   // Prepared by the backend; exact: f32 factors regardless of the options. rows: only these rows of the tensor; others request the rest.
-  Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false, std::optional<Rows> rows = {});
+  Weight weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact = false, std::optional<Rows> rows = {},
+                int64_t groups = 1);
 
   // WeightError, in one line, that names what is missing, misshapen, unreadable, non-finite or unread: the first ten of each kind and how
   // many more. If there is nothing to report, releases the source's pages and finishes the cache, unless blocks are still to be added.
@@ -180,7 +181,7 @@ class Weights {
   void count(const std::string& name, int64_t values, int64_t bytes);
   enum class Stays { in_file, in_memory };
   bool changes(const std::string& name) const;
-  Weight own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows);
+  Weight own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows, int64_t groups);
   Tensor own_tensor(const std::string& name, const Shape& shape);
   Tensor own_table(const std::string& name, const Shape& shape);
   template <class Load> Tensor shared_or(const std::string& key, const std::string& name, const Shape& shape, Load load);
