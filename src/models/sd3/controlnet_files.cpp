@@ -8,7 +8,7 @@
 namespace hearth::models::sd3 {
 namespace {
 
-constexpr std::array<NameRule, 11> blocks{{
+constexpr std::array<NameRule, 11> block_rules{{
     {"transformer_blocks.#.attn.qkv.weight", "transformer_blocks.#.attn.to_q.weight", form::rows(0, 1, 3)},
     {"transformer_blocks.#.attn.qkv.weight", "transformer_blocks.#.attn.to_k.weight", form::rows(1, 2, 3)},
     {"transformer_blocks.#.attn.qkv.weight", "transformer_blocks.#.attn.to_v.weight", form::rows(2, 3, 3)},
@@ -35,7 +35,7 @@ const NetworkFiles controlnet_files{
                    .marks = {"controlnet_blocks.0.weight", "pos_embed_input.proj.weight", "transformer_blocks.0.attn.qkv.weight"},
                    .reading =
                        [](const TensorList&, const nlohmann::json&) {
-                         return NameMap{{"", "", ends}, {"", "", blocks}};
+                         return NameMap{{"", "", ends}, {"", "", block_rules}};
                        }},
                   {.name = "diffusers",
                    .marks = {"controlnet_blocks.0.weight", "pos_embed_input.proj.weight", "transformer_blocks.0.norm1.linear.weight"}}},
