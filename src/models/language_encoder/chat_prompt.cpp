@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "models/gguf_wording.h"
-#include "models/language_registry.h"
+#include "models/language_encoder/tokenizer.h"
 #include "text/prompt/prompt_schedule.h"
 #include "text/prompt/weighted_text.h"
 #include "text/template/chat_files.h"
@@ -15,19 +15,6 @@ namespace hearth::models::language_encoder {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-text::Tokenizer tokenizer_of(const Checkpoint& checkpoint, std::string_view component) {
-  const std::string place = checkpoint.place_of(component);
-  const auto read = [&](const std::string& name) -> std::optional<text::TokenizerFiles::Text> {
-    auto text = checkpoint.text_file(component, name);
-    if (!text) return std::nullopt;
-    return text::TokenizerFiles::Text{std::move(*text), place + "/" + name};
-  };
-  if (checkpoint.is_single_file() && !read("tokenizer.json") && !read("tokenizer.model") && !read("vocab.json"))
-    fail<WeightError>("{}: has no tokenizer, expected --config with a folder that has one, or a text encoder in a GGUF file",
-                      checkpoint.root().string());
-  return text::Tokenizer::open({.where = place, .read = read}, tokenizer_classes());
-}
 
 text::ChatTemplate template_of(const Checkpoint& checkpoint, std::string_view component) {
   const std::string place = checkpoint.place_of(component);
@@ -60,15 +47,10 @@ bool pads_left(const Checkpoint& checkpoint, std::string_view component) {
   return side == "left";
 }
 
-std::string_view in_words(text::PromptRole role) { return role == text::PromptRole::positive ? "prompt" : "negative prompt"; }
-
 }  // namespace
 
 ChatTokenizer::ChatTokenizer(const Checkpoint& checkpoint, std::string_view tokenizer, std::string_view encoder)
-    : tokenizer_([&] {
-        const GgufFile* gguf = checkpoint.gguf(encoder);
-        return gguf ? text::Tokenizer::from_gguf(gguf_vocabulary(gguf->metadata())) : tokenizer_of(checkpoint, tokenizer);
-      }()),
+    : tokenizer_(tokenizer_of(checkpoint, tokenizer, encoder)),
       template_([&] {
         const GgufFile* gguf = checkpoint.gguf(encoder);
         return gguf ? template_of(*gguf, tokenizer_) : template_of(checkpoint, tokenizer);
@@ -94,14 +76,8 @@ Row ChatTokenizer::row_of(std::string_view prompt, text::PromptRole role, const 
   Row row;
   std::vector<int32_t> ids = tokenizer_.encode(render(prompt, form), {.add_special_tokens = form.special_tokens});
   if (ids.empty()) fail<UsageError>("{}: no tokens, expected at least one", in_words(role));
-  const auto most = size_t(length.most);
-  if (ids.size() > most) {
-    const auto dropped = std::span<const int32_t>(ids).subspan(most);
-    row.warning = fmt::format("the {} has {} tokens too many for the {} of the text encoder; dropped: {}", in_words(role), dropped.size(),
-                              most, tokenizer_.decode(dropped));
-    ids.resize(most);
-  }
-  const size_t missing = length.pads ? most - ids.size() : 0;
+  row.warning = cut_off(ids, length.most, role, tokenizer_);
+  const size_t missing = length.pads ? size_t(length.most) - ids.size() : 0;
   if (missing > 0 && !tokenizer_.pad()) fail<WeightError>("the tokenizer of the text encoder has no padding token, expected one");
   row.text.begin = pads_left_ ? int64_t(missing) : 0;
   row.text.end = row.text.begin + int64_t(ids.size());

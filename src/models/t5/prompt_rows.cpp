@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <map>
 
-#include "core/text/utf8.h"
 #include "models/clip/prompt_states.h"
 #include "ops/shape_ops.h"
 #include "text/prompt/weighted_text.h"
 #include "text/prompt/words.h"
-#include "text/unicode.h"
 
 namespace hearth::models::t5 {
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-std::string_view in_words(text::PromptRole role) { return role == text::PromptRole::positive ? "prompt" : "negative prompt"; }
 
 Ids tokens_of(std::string_view text, const text::Tokenizer& tokenizer) { return tokenizer.encode(text, {.add_special_tokens = false}); }
 
@@ -56,11 +52,6 @@ Row empty_row(int64_t length, const text::Tokenizer& tokenizer, const Ends& ends
   pad(row, length, tokenizer);
   if (padding.makes_empty_text) row.length = length;  // this padding is its text
   return row;
-}
-
-std::string lowered(std::string_view text) {
-  const std::u32string lower = text::lower(decode_utf8(text));
-  return encode_utf8(text::strip_python(lower));
 }
 
 // The encoder's states of distinct rows.
@@ -113,7 +104,7 @@ Row read_row(std::string_view text, text::PromptRole role, const RowReading& rea
   if (reading.lower && reading.syntax != text::PromptSyntax::comfyui) {
     RowReading as_it_is = reading;
     as_it_is.lower = false;
-    return read_row(lowered(text), role, as_it_is, tokenizer);
+    return read_row(text::lowered_and_stripped(text), role, as_it_is, tokenizer);
   }
   const int64_t least = reading.ends.start ? 2 : 1;
   if (reading.length && *reading.length < least)

@@ -40,6 +40,7 @@ struct Prompt {
 };
 
 enum class PromptRole { positive, negative };
+constexpr std::string_view in_words(PromptRole role) { return role == PromptRole::positive ? "prompt" : "negative prompt"; }
 
 struct PromptReading {
   PromptSyntax syntax = PromptSyntax::plain;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "core/text/utf8.h"
 #include "text/unicode.h"
 
 namespace hearth::text {
@@ -29,6 +30,8 @@ std::u32string_view strip_python(std::u32string_view text) {
   while (!text.empty() && is_python_space(text.back())) text.remove_suffix(1);
   return text;
 }
+
+std::string lowered_and_stripped(std::string_view text) { return encode_utf8(strip_python(lower(decode_utf8(text)))); }
 
 std::optional<double> python_float(std::u32string_view text) {
   std::string s;
