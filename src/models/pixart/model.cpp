@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "models/diffusion/checks.h"
 #include "models/diffusion/size_options.h"
-#include "models/pixart/sizes.h"
+#include "models/diffusion/sizes.h"
 #include "models/t5/options.h"
 #include "models/t5/prompt_reader.h"
 #include "models/t5/tokenizer.h"
@@ -33,20 +33,21 @@ Pixart::Pixart(const Checkpoint& checkpoint) : config_(PixartConfig::from(checkp
   codec_ =
       components_.add<diffusion::Codec>("vae", Role::codec, [c = config_.vae](const Scope& w) { return diffusion::Autoencoder(w, c); });
   const int64_t side = config_.transformer.sample_size * config_.vae.codec.factor;
-  facts_ = {
-      .family = family_name,
-      .options = options(),
-      .codec = config_.vae.codec,
-      .scheduler = config_.scheduler,
-      .native = {{side, side}},
-      .notes = config_.notes,
-      .patch = config_.transformer.patch,
-      // The reference chooses the table by sample_size, whatever the autoencoder. α's pipeline has none for 2048 pixels.
-      .size_of_run = config_.sigma || config_.transformer.sample_size <= 128 ? size_of_run(8 * config_.transformer.sample_size) : nullptr,
-      .without_size_of_run = diffusion::no_resolution_binning.name,
-      .resizes_to_request = true,
-      .steps = 20,
-      .guidance = 4.5};
+  facts_ = {.family = family_name,
+            .options = options(),
+            .codec = config_.vae.codec,
+            .scheduler = config_.scheduler,
+            .native = {{side, side}},
+            .notes = config_.notes,
+            .patch = config_.transformer.patch,
+            // The reference chooses the table by sample_size, whatever the autoencoder. α's pipeline has none for 2048 pixels.
+            .size_of_run = config_.transformer.sample_size <= (config_.sigma ? 256 : 128)
+                               ? diffusion::size_of_run(8 * config_.transformer.sample_size)
+                               : nullptr,
+            .without_size_of_run = diffusion::no_resolution_binning.name,
+            .resizes_to_request = true,
+            .steps = 20,
+            .guidance = 4.5};
 }
 
 void Pixart::check_guidance(const sampling::Guidance& g) const {

@@ -1,9 +1,9 @@
-#include "models/pixart/sizes.h"
+#include "models/diffusion/sizes.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace hearth::models::pixart {
+namespace hearth::models::diffusion {
 namespace {
 
 // A size, and the ratio height / width for which it is chosen.
@@ -29,12 +29,13 @@ constexpr std::array<SizeOfRatio, 40> around_2048{{
     {3.62, 3712, 1024}, {3.75, 3840, 1024}, {3.88, 3968, 1024}, {4.0, 4096, 1024},
 }};
 
-constexpr auto divided(int64_t by) {
-  auto sizes = around_1024;
-  for (SizeOfRatio& s : sizes) s.height /= by, s.width /= by;
+// The same ratios with other sides.
+template <size_t n> constexpr std::array<SizeOfRatio, n> scaled(std::array<SizeOfRatio, n> sizes, int64_t times, int64_t by) {
+  for (SizeOfRatio& s : sizes) s.height = s.height * times / by, s.width = s.width * times / by;
   return sizes;
 }
-constexpr auto around_512 = divided(2), around_256 = divided(4);
+constexpr auto around_512 = scaled(around_1024, 1, 2), around_256 = scaled(around_1024, 1, 4);
+constexpr auto around_4096 = scaled(around_2048, 2, 1);
 
 template <const auto& sizes> std::array<int64_t, 2> nearest(int64_t height, int64_t width) {
   const double ratio = double(height) / double(width);
@@ -50,8 +51,9 @@ SizeOfRun size_of_run(int64_t side) {
     case 512: return nearest<around_512>;
     case 1024: return nearest<around_1024>;
     case 2048: return nearest<around_2048>;
+    case 4096: return nearest<around_4096>;
   }
   return nullptr;
 }
 
-}  // namespace hearth::models::pixart
+}  // namespace hearth::models::diffusion
