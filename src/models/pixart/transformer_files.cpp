@@ -106,8 +106,8 @@ Geometry stated_geometry(const Json& config) {
 const NetworkFiles transformer_files{
     .classes = {"PixArtTransformer2DModel", "Transformer2DModel"},
     .spellings = {{.name = "original",
-                   .marks = {"blocks.0.cross_attn.kv_linear.weight", "blocks.0.scale_shift_table", "t_block.1.weight",
-                             "y_embedder.y_proj.fc1.weight", "final_layer.scale_shift_table", "x_embedder.proj.weight"},
+                   .marks = {"blocks.0.cross_attn.kv_linear.weight", "blocks.0.mlp.fc1.weight", "blocks.0.scale_shift_table",
+                             "t_block.1.weight", "y_embedder.y_proj.fc1.weight", "final_layer.scale_shift_table", "x_embedder.proj.weight"},
                    .reading = [](const TensorList&, const Json&) { return original_names(); },
                    .writing = [](const TensorList&) { return original_names(); }},
                   {.name = "diffusers",
