@@ -36,6 +36,7 @@ constexpr Exception exceptions[] = {
     {"src/sampling/schedules/sigma_schedules.cpp", "sdxl", "the name of published step tables"},
     {"src/sampling/schedules/sigma_schedules.cpp", "flux2", "the name of a schedule"},
     {"src/sampling/compat/run_schedule.cpp", "sd15", "the ending of their names"},
+    {"src/sampling/", "sana-sprint", "the published model that a kind of prediction is for"},
     {"src/models/ldm_files.cpp", "sdxl", "what inspect says of networks that several families have"},
     {"src/models/ldm_files.cpp", "sd3", "the same"},
     {"src/models/sd2/files.cpp", ".gguf_architecture = \"sd1\"", "what GGUF files call its architecture, too"},

@@ -13,7 +13,7 @@ struct Known {
   std::array<std::string_view, 2> absent;   // the same
 };
 
-constexpr std::array<Known, 112> known{{
+constexpr std::array<Known, 109> known{{
     {"denoiser", "Stable Video Diffusion", "original", {"input_blocks.1.0.time_stack.in_layers.0.weight", "label_emb.0.0.weight"}, {}},
     {"denoiser", "Stable Diffusion ×4 upscaler UNet", "original", {"label_emb.weight", "input_blocks.0.0.weight"}, {}},
     {"denoiser", "Stable Cascade, stage C", "original", {"clip_txt_mapper.weight", "clip_img_mapper.weight"}, {}},
@@ -24,7 +24,6 @@ constexpr std::array<Known, 112> known{{
      {"clip_txt_mapper.weight"}},
     {"denoiser", "FLUX.2", "original", {"single_stream_modulation.lin.weight", "img_in.weight"}, {}},
     {"denoiser", "Chroma", "original", {"distilled_guidance_layer.in_proj.bias", "double_blocks.0.img_attn.qkv.weight"}, {}},
-    {"denoiser", "SANA", "original", {"blocks.0.mlp.inverted_conv.conv.weight", "blocks.0.cross_attn.kv_linear.weight"}, {}},
     {"denoiser", "Z-Image", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight", "x_pad_token"}, {}},
     {"denoiser", "Lumina 2", "original", {"cap_embedder.0.weight", "layers.0.attention.qkv.weight"}, {"x_pad_token"}},
     {"denoiser", "Qwen-Image", "diffusers", {"transformer_blocks.0.img_mod.1.weight", "txt_norm.weight"}, {}},
@@ -99,7 +98,6 @@ constexpr std::array<Known, 112> known{{
       "transformer_blocks.0.ff_context.net.0.proj.weight"},
      {}},
     {"denoiser", "Allegro", "diffusers", {"adaln_single.linear.weight", "pos_embed.proj.weight", "caption_projection.linear_1.weight"}, {}},
-    {"denoiser", "SANA", "diffusers", {"transformer_blocks.0.ff.conv_inverted.weight", "caption_norm.weight"}, {}},
     {"denoiser",
      "Lumina 2",
      "diffusers",
@@ -163,11 +161,6 @@ constexpr std::array<Known, 112> known{{
      {"decoder.condition_encoder.layers.0.weight", "encoder.conv_in.weight"},
      {}},
     {"autoencoder", "consistency decoder", "diffusers", {"decoder_unet.conv_in.weight", "encoder.conv_in.weight"}, {}},
-    {"autoencoder",
-     "deep compression autoencoder (SANA)",
-     "diffusers",
-     {"encoder.down_blocks.0.0.conv1.weight", "decoder.norm_out.weight"},
-     {}},
     {"autoencoder", "LTX-Video VAE", "diffusers", {"latents_mean", "encoder.conv_in.conv.weight", "decoder.conv_in.conv.weight"}, {}},
     {"autoencoder", "Mochi VAE", "diffusers", {"encoder.proj_in.weight", "decoder.up_blocks.0.proj.weight"}, {}},
     {"autoencoder", "CogVideoX VAE", "diffusers", {"decoder.norm_out.norm_layer.weight", "decoder.norm_out.conv_y.conv.weight"}, {}},
