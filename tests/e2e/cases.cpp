@@ -36,6 +36,7 @@ Request to_request(const nlohmann::json& json) {
   option("prompt_2", "prompt_2", std::string()), option("negative_2", "negative_prompt_2", std::string());
   option("length", "max_sequence_length", int64_t()), option("true_cfg", "true_cfg_scale", double());
   option("prompt_3", "prompt_3", std::string()), option("negative_3", "negative_prompt_3", std::string());
+  option("instruction", "complex_human_instruction", std::string());
   for (const char* name : {"clip_skip", "clip_skip_2", "max_sequence_length"}) option(name, name, int64_t());
   for (const auto& [key, name] : {std::pair{"no_t5", "no_t5"}, {"no_binning", "no_resolution_binning"}})
     if (json.value(key, false)) r.options[name] = 1;
@@ -73,8 +74,9 @@ std::filesystem::path checkpoint_folder(const std::string& checkpoint) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "demo", "xl", "xl_lcm", "xl_v", "xl_refiner", "sd3",
-                                 "sd35", "pixart_alpha", "pixart_sigma", "aura_flow", "hunyuan_11", "hunyuan_12"}) {
+  for (const char* checkpoint :
+       {"pndm", "ddim_v", "euler",        "dpmpp",        "ancestral", "demo",       "xl",         "xl_lcm", "xl_v",    "xl_refiner",
+        "sd3",  "sd35",   "pixart_alpha", "pixart_sigma", "aura_flow", "hunyuan_11", "hunyuan_12", "sana",   "sana_15", "sana_sprint"}) {
     const nlohmann::json file = load_json(golden_folder() / (std::string(checkpoint) + ".json"));
     for (const auto& [name, json] : file.at("cases").items())
       cases.push_back({checkpoint, name, json.value("base", ""), to_request(json), json.value("image_step", 1), json.at("rounding")});

@@ -65,8 +65,9 @@ TEST_P(GoldenOnEachBackend, latents_are_the_references) {
   add_detached_backend();
   if (!reference && !cpu_path_available(GetParam())) GTEST_SKIP() << "this CPU does not support " << GetParam();
   if (!reference) ::setenv("HEARTH_CPU", GetParam().c_str(), 1);
-  for (const char* checkpoint : {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner", "sd3", "sd35",
-                                 "pixart_alpha", "pixart_sigma", "aura_flow", "hunyuan_11", "hunyuan_12"}) {
+  for (const char* checkpoint :
+       {"pndm", "ddim_v", "euler", "dpmpp", "ancestral", "xl", "xl_lcm", "xl_refiner", "sd3", "sd35", "pixart_alpha", "pixart_sigma",
+        "aura_flow", "hunyuan_11", "hunyuan_12", "sana", "sana_15", "sana_sprint"}) {
     const Case c = find_case(checkpoint, checkpoint == std::string("xl_refiner") ? "hand_off" : "default");
     Model opened = open_model(c, {.device = reference ? GetParam() : "cpu", .precision = Precision::f32});
     const Generation made = opened.generate(c.request);
