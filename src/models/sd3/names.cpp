@@ -57,9 +57,9 @@ constexpr std::array<NameRule, 1> text_modulation{{{"context_block.adaLN_modulat
 constexpr std::array<NameRule, 1> last_text_modulation{{{"context_block.adaLN_modulation.1.*", "norm1_context.linear.*", form::swapped}}};
 
 int64_t blocks_in(const TensorList& tensors, std::string_view pattern) {
-  int64_t blocks = 0;
-  while (tensors.contains(fmt::format(fmt::runtime(pattern), blocks))) ++blocks;
-  return blocks;
+  int64_t count = 0;
+  while (tensors.contains(fmt::format(fmt::runtime(pattern), count))) ++count;
+  return count;
 }
 
 int64_t side_of(const TensorList& all, const char* name, int axis) {
@@ -126,12 +126,12 @@ MmditSizes sizes_of(const nlohmann::json& c) {
 
 }  // namespace
 
-NameMap mmdit_names(int64_t blocks) {
+NameMap mmdit_names(int64_t count) {
   NameMap map{{"", "", mmdit_ends}};
-  for (int64_t i = 0; i < blocks; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const std::string original = fmt::format("joint_blocks.{}", i), official = fmt::format("transformer_blocks.{}", i);
     map.push_back({original, official, mmdit_block});
-    map.push_back({original, official, i + 1 == blocks ? std::span<const NameRule>(last_text_modulation) : text_modulation});
+    map.push_back({original, official, i + 1 == count ? std::span<const NameRule>(last_text_modulation) : text_modulation});
   }
   return map;
 }
