@@ -50,7 +50,9 @@ Tensor apg(const Predictions& a, const GuidanceCall& call) {
   return combine({a.prompt, difference}, {1, call.scale - 1});
 }
 
-Tensor norm_preserving(const Predictions& a, const GuidanceCall& call) { return with_norms_of(cfg(a, call), a.prompt); }
+Tensor norm_preserving(const Predictions& a, const GuidanceCall& call) {
+  return with_norms_of(cfg(a, call), a.prompt, int64_t(call.option("patch")));
+}
 Tensor norm_cap(const Predictions& a, const GuidanceCall& call) { return with_norm_at_most(cfg(a, call), a.prompt, call.option("most")); }
 Tensor tcfg(const Predictions& a, const GuidanceCall& call) {
   return classifier_free(tangential(a.negative, a.prompt), a.prompt, call.scale);
@@ -93,6 +95,12 @@ std::vector<GuidanceMethod> rows() {
       {.name = "norm_preserving",
        .aliases = {"cfg_norm"},
        .summary = "guided, rescaled to the norm of the conditional prediction at each pixel (Qwen-Image)",
+       .options = {{.name = "patch",
+                    .summary = "side of the squares of latent pixels that have one norm; of Qwen-Image 2, its tokens",
+                    .standard = 1,
+                    .least = 1,
+                    .most = 64,
+                    .whole = true}},
        .combine = norm_preserving},
       {.name = "norm_cap",
        .aliases = {"cfg_normalization"},

@@ -82,17 +82,25 @@ Tensor projected_difference(const Tensor& negative, const Tensor& prompt, Tensor
   });
 }
 
-Tensor with_norms_of(const Tensor& guided, const Tensor& prompt) {
-  const int64_t C = guided.size(-1), pixels = guided.numel() / C;
-  const auto each_pixel = [=](float* y, const float* g, const float* p) {
-    for (int64_t i = 0; i < pixels; ++i, g += C, p += C, y += C) {
-      double guided_squares = 0, prompt_squares = 0;
-      for (int64_t c = 0; c < C; ++c) guided_squares += double(g[c]) * g[c], prompt_squares += double(p[c]) * p[c];
-      const float factor = guided_squares > 0 ? float(std::sqrt(prompt_squares / guided_squares)) : 0;
-      for (int64_t c = 0; c < C; ++c) y[c] = g[c] * factor;
-    }
+Tensor with_norms_of(const Tensor& guided, const Tensor& prompt, int64_t patch) {
+  const auto [B, H, W, C] = guided.dims<4>();
+  if (patch < 1 || H % patch != 0 || W % patch != 0)
+    fail<ShapeError>("guidance: norms of {0}×{0} pixels of {1}, expected sides that are multiples of it", patch, guided.shape());
+  const auto each_patch = [=, B = B, H = H, W = W, C = C](float* y, const float* g, const float* p) {
+    const auto rows = [&](int64_t first, auto use) {
+      for (int64_t r = 0; r < patch; ++r)
+        for (int64_t i = 0; i < patch * C; ++i) use(size_t(first + r * W * C + i));
+    };
+    for (int64_t row = 0; row < B * H; row += patch)
+      for (int64_t column = 0; column < W; column += patch) {
+        const int64_t first = (row * W + column) * C;
+        double guided_squares = 0, prompt_squares = 0;
+        rows(first, [&](size_t i) { guided_squares += double(g[i]) * g[i], prompt_squares += double(p[i]) * p[i]; });
+        const float factor = guided_squares > 0 ? float(std::sqrt(prompt_squares / guided_squares)) : 0;
+        rows(first, [&](size_t i) { y[i] = g[i] * factor; });
+      }
   };
-  return on_host(guided.shape(), each_pixel, guided, prompt);
+  return on_host(guided.shape(), each_patch, guided, prompt);
 }
 
 Tensor with_norm_at_most(const Tensor& guided, const Tensor& prompt, double most) {

@@ -22,8 +22,9 @@ Tensor scaled_towards(const Tensor& negative, const Tensor& prompt);
 // its component along the conditional prediction is multiplied by `eta`. (Sadat et al. 2024, arXiv 2410.02416: APG, algorithm 1)
 Tensor projected_difference(const Tensor& negative, const Tensor& prompt, Tensor& running, double momentum, double threshold, double eta);
 
-// guided·‖prompt‖/‖guided‖, norms over the channels of each pixel (Qwen-Image); 0 if guided is 0.
-Tensor with_norms_of(const Tensor& guided, const Tensor& prompt);
+// guided·‖prompt‖/‖guided‖, norms over all channels of each square of `patch` × `patch` pixels, the tokens of a transformer (Qwen-Image);
+// 0 if guided is 0. ShapeError unless `patch` divides both sides.
+Tensor with_norms_of(const Tensor& guided, const Tensor& prompt, int64_t patch = 1);
 // guided·min(1, most·‖prompt‖/‖guided‖) (Z-Image)
 Tensor with_norm_at_most(const Tensor& guided, const Tensor& prompt, double most);
 

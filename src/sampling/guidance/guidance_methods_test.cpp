@@ -63,6 +63,14 @@ HOST_TEST(GuidanceFormulas, norms_are_kept_or_limited_as_in_the_pipelines) {
   EXPECT_CLOSE(with_norm_at_most(guided, c.prompt, 2), c.wanted(R"(norm_cap|{"scale": 4, "most": 2.0})"), limit);
 }
 
+HOST_TEST(GuidanceFormulas, tokens_of_several_pixels_have_one_norm) {
+  const Tensor guided = Tensor::from(device, {1, 2, 4, 1}, std::vector<float>{3, 0, 1, 0, 4, 0, 0, 0}),
+               prompt = Tensor::from(device, {1, 2, 4, 1}, std::vector<float>{0, 6, 0, 0, 0, 8, 0, 3});
+  EXPECT_EQ(with_norms_of(guided, prompt, 2).to_vector(), (std::vector<float>{6, 0, 3, 0, 8, 0, 0, 0}));
+  EXPECT_EQ(with_norms_of(guided, prompt, 1).to_vector(), std::vector<float>(8, 0));
+  EXPECT_THROW(with_norms_of(guided, prompt, 4), ShapeError);
+}
+
 HOST_TEST(GuidanceFormulas, large_estimates_are_thresholded_as_in_diffusers) {
   const Case c(device);
   constexpr double limit = 5e-7;  // observed 5.0e-8
