@@ -1,6 +1,6 @@
 // Options of a family beyond those that all families share: rows of data in the family's folder. Flags, help, reports, metadata and
 // `hearth rerun` iterate over the rows; nothing else knows an option by its name. If several families have an option of one name,
-// their rows may differ only in `standard`.
+// their rows may differ only in `standard` and `most`.
 #pragma once
 
 #include <limits>

@@ -8,7 +8,7 @@
 namespace hearth::models {
 
 // `standard`: the family's default in words.
-constexpr Option max_sequence_length_option(std::string_view standard) {
+constexpr Option max_sequence_length_option(std::string_view standard, double most = 512) {
   return {.name = "max_sequence_length",
           .type = Option::Type::integer,
           .summary =
@@ -16,7 +16,7 @@ constexpr Option max_sequence_length_option(std::string_view standard) {
               "needs it",
           .standard = standard,
           .least = 1,
-          .most = 512,
+          .most = most,
           .after = "emphasis"};
 }
 

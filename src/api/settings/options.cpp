@@ -19,6 +19,7 @@ using models::Option;
 // An option with the families that have it.
 struct Shared {
   const Option* option;
+  double most = option->most;                           // the largest of all families
   std::vector<std::string> families, titles, defaults;  // of each
 };
 
@@ -29,9 +30,10 @@ std::vector<Shared> by_name(std::span<const FamilyOptions> families) {
       auto found = std::ranges::find(all, option.name, [](const Shared& s) { return s.option->name; });
       if (found == all.end()) found = all.insert(all.end(), Shared{.option = &option});
       Option other = option;
-      other.standard = found->option->standard;
+      other.standard = found->option->standard, other.most = found->option->most;
       if (other != *found->option)
         fail<UsageError>("options: '{}' of {} differs from that of {}", option.name, family.family, found->families[0]);
+      found->most = std::max(found->most, option.most);
       found->families.push_back(family.family);
       found->titles.push_back(family.title);
       found->defaults.emplace_back(option.standard);
@@ -120,7 +122,7 @@ Row row_of(const Shared& shared, size_t image_families, const std::string& headi
                       .default_text = option.type == Option::Type::toggle ? "" : default_of(shared),
                       .group = of_all ? heading : shared.titles[0],
                       .minimum = option.least,
-                      .maximum = option.most,
+                      .maximum = shared.most,
                       .families = of_all ? std::vector<std::string>() : shared.families},
           .form = form_of(option.type),
           .reporting = {.report = grouped ? Report::in_object : Report::by_name,

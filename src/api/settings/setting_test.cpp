@@ -190,10 +190,14 @@ TEST(Settings, options_of_families_must_agree) {
   EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), nowhere); }),
             "UsageError: options: 1 of model families follow a setting that does not exist");
   models::Option wider = one[0];
-  wider.most = 10;
+  wider.least = 0;
   const FamilyOptions unlike[] = {{"first", "First", one}, {"second", "Second", std::span(&wider, 1)}};
   EXPECT_EQ(test::complaint_of([&] { with_options(shared_rows(), unlike); }),
             "UsageError: options: 'limit' of second differs from that of first");
+  models::Option longer = one[0];
+  longer.most = 10;
+  const FamilyOptions alike[] = {{"first", "First", one}, {"second", "Second", std::span(&longer, 1)}};
+  EXPECT_EQ(row_in(with_options(shared_rows(), alike), "limit").setting.maximum, 10);
 }
 
 TEST(Settings, reports_list_all_settings_in_order) {
