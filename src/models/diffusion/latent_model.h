@@ -70,6 +70,10 @@ struct Facts {
 
   Beside beside = Beside::nothing;
   ReferenceImages reference_images = ReferenceImages::none;
+  // [height, width] in pixels in which a reference image of this size is encoded; absent: its own, rounded down to multiples of
+  // side_unit().
+  std::array<int64_t, 2> (*size_of_reference)(int64_t height, int64_t width) = nullptr;
+  bool has_size_of_reference = false;   // that of the last reference image is the default size of the run
   bool image_beside_is_scaled = false;  // the input image is scaled like the latents
   ScaleUse scale_use = ScaleUse::factor;
   int64_t steps = 50;     // default number
@@ -77,6 +81,12 @@ struct Facts {
   // The reference's pipeline adds scale · (prompt − negative) to the prediction under the prompt: a scale s is s + 1 of classifier-free
   // guidance, and 0 is off. In ComfyUI and A1111's descendants the scale of these models is that of others.
   bool guidance_is_beyond_prompt = false;
+  // Classifier-free guidance is off without a negative prompt, which may be empty, as in the reference's pipeline; not in ComfyUI and
+  // A1111's descendants.
+  bool guidance_needs_negative = false;
+  // The reference's method of guidance, and its options where they differ from the method's own; ComfyUI and A1111's descendants use `cfg`.
+  std::string_view guidance_method = "cfg";
+  std::span<const std::pair<std::string_view, std::string_view>> guidance_options = {};
   // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.
   // Empty: it has no classifier-free guidance.
   std::string_view true_guidance = {};

@@ -28,7 +28,7 @@ std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request,
     return !p.task.edit.images.empty() || p.task.edit.control || std::ranges::any_of(p.controls, sees_latents);
   });
   if (reads_references)
-    for (const Pixels& image : passes.back().task.references) {
+    for (const Pixels& image : passes.back().references) {
       side = std::max({side, image.width / factor, image.height / factor});
       encodes = true;
     }

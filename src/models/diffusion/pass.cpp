@@ -85,6 +85,10 @@ void divide_guidance(const Facts& facts, Pass& p) {
   Request& request = p.task.request;
   if (facts.scale_use == ScaleUse::none && request.guidance.value_or(1) != 1)
     p.warnings.push_back(fmt::format("this model has no use for a guidance scale: {} is ignored", *request.guidance));
+  if (facts.guidance_needs_negative && !p.guidance.any_scale && !request.negative_prompt && p.guidance.scale > 1) {
+    p.warnings.push_back("classifier-free guidance is off: it requires --negative-prompt, which may be empty");
+    p.guidance.scale = 1;
+  }
   request.guidance = p.guidance.scale;
   if (facts.guidance_is_beyond_prompt && !p.guidance.any_scale) p.guidance.scale += 1;
   if (facts.scale_use == ScaleUse::factor) return;
@@ -94,6 +98,13 @@ void divide_guidance(const Facts& facts, Pass& p) {
       request.guidance_method != "cfg")
     p.warnings.push_back(
         fmt::format("guidance '{}' has no effect: it requires {} above 1", request.guidance_method, flag_of(facts.true_guidance)));
+}
+
+// The family's method of guidance, unless the request names another.
+void choose_guidance(const Facts& facts, bool any_scale, Request& request) {
+  if (request.guidance_method.empty() && !any_scale) request.guidance_method = facts.guidance_method;
+  if (request.guidance_method.empty() || sampling::find_guidance(request.guidance_method).name != facts.guidance_method) return;
+  for (const auto& [name, value] : facts.guidance_options) request.guidance_options.emplace(name, value);
 }
 
 const Option* find_option(const LatentModel& model, std::string_view name) {
@@ -157,14 +168,14 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
 }
 
 void take_references(const Facts& facts, Pass& p) {
-  std::vector<Pixels>& images = p.task.references;
-  if (images.empty()) return;
+  p.references = p.task.references;
+  if (p.references.empty()) return;
   if (facts.reference_images == ReferenceImages::none)
     fail<UsageError>("generate: this model does not look at reference images, expected none");
   if (facts.reference_images == ReferenceImages::as_prompt) return;
   if (!facts.codec.encodes)
     fail<UsageError>("generate: a reference image is given, but the autoencoder is a decoder only, expected one with an encoder");
-  images = fitted_references(std::move(images), facts.side_unit());
+  p.references = fitted_references(std::move(p.references), facts.side_unit(), facts.size_of_reference);
 }
 
 void check_controls(const Facts& facts, const ImageTask& task) {
@@ -255,6 +266,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.options = request.options;
   if (request.discard_penultimate) check_discarding(request);
   const bool any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
+  choose_guidance(facts, any_scale, p.task.request);
   p.guidance = guidance_of(request, facts.guidance + (facts.guidance_is_beyond_prompt && any_scale ? 1 : 0));
   p.guidance.any_scale = any_scale;
   if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
@@ -263,10 +275,13 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   divide_guidance(facts, p);
   p.guidance = sampling::resolve(p.guidance);
   model.check_guidance(p.guidance);
-  if (!facts.native && !(request.width && request.height))
+  take_references(facts, p);
+  std::optional<std::array<int64_t, 2>> standard = facts.native;
+  if (facts.has_size_of_reference && !p.references.empty()) standard = {p.references.back().height, p.references.back().width};
+  if (!standard && !(request.width && request.height))
     fail<UsageError>("generate: the checkpoint has no native size, expected width and height");
-  p.height = request.height ? *request.height : (*facts.native)[0];
-  p.width = request.width ? *request.width : (*facts.native)[1];
+  p.height = request.height ? *request.height : (*standard)[0];
+  p.width = request.width ? *request.width : (*standard)[1];
   choose_size(facts, task, p);
   const int64_t factor = facts.codec.factor;
   check_side("width", p.width, facts);
@@ -274,7 +289,6 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   if (!facts.codec.encodes && (!task.edit.images.empty() || task.edit.control))
     fail<UsageError>("generate: the run {}, but the autoencoder is a decoder only, expected one with an encoder",
                      task.edit.control ? "has a control image" : "starts from an image");
-  take_references(facts, p);
   check_controls(facts, task);
   check_image_prompts(task);
   p.batch = request.batch_size;

@@ -27,6 +27,7 @@ struct Pass : ResolvedImage {
   ImageTask task;  // the task that was resolved
   const sampling::Sampler* sampling = nullptr;
   EditPlan edit;
+  std::vector<Pixels> references;             // those of the task, for ReferenceImages::as_latents as they are encoded
   std::vector<Stage> stages;                  // one for each member
   std::vector<RunControl> controls;           // of the first member, in_fixed_order()
   std::vector<RunImagePrompt> image_prompts;  // of the first member, in_fixed_order()

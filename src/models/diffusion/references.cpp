@@ -8,13 +8,15 @@
 
 namespace hearth::models::diffusion {
 
-std::vector<Pixels> fitted_references(std::vector<Pixels> images, int64_t unit) {
+std::vector<Pixels> fitted_references(std::vector<Pixels> images, int64_t unit,
+                                      std::array<int64_t, 2> (*size_of)(int64_t height, int64_t width)) {
   for (size_t i = 0; i < images.size(); ++i) {
     Pixels& image = images[i];
-    if (image.width < unit || image.height < unit)
+    const auto [height, width] =
+        size_of ? size_of(image.height, image.width) : std::array{image.height / unit * unit, image.width / unit * unit};
+    if (width < unit || height < unit)
       fail<UsageError>("generate: reference image {} is {}×{}, expected sides of at least {} pixels", i + 1, image.width, image.height,
                        unit);
-    const int64_t width = image.width / unit * unit, height = image.height / unit * unit;
     if (width != image.width || height != image.height) image = resize(image, width, height, Filter::lanczos);
   }
   return images;

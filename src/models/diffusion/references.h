@@ -5,9 +5,10 @@
 
 namespace hearth::models::diffusion {
 
-// The images as they are encoded: each side rounded down to a multiple of `unit`, resized by Pillow's Lanczos filter if it changes.
-// UsageError if a side is below the unit.
-std::vector<Pixels> fitted_references(std::vector<Pixels> images, int64_t unit);
+// The images as they are encoded: in the size that `size_of` says ([height, width], Facts::size_of_reference), or without it each side
+// rounded down to a multiple of `unit`; resized by Pillow's Lanczos filter if it changes. UsageError if a side is below the unit.
+std::vector<Pixels> fitted_references(std::vector<Pixels> images, int64_t unit,
+                                      std::array<int64_t, 2> (*size_of)(int64_t height, int64_t width) = nullptr);
 
 // → the mean of each image's latents on the denoiser's scale, [1, h, w, C] on the host.
 std::vector<Tensor> encode_references(std::span<const Pixels> images, const HostedCodec& codec, Backend& host);

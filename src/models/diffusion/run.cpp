@@ -151,7 +151,7 @@ void Run::encode_images() {
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
   if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
   if (has_references(ReferenceImages::as_latents)) {
-    references = encode_references(task.references, codec(plan.tile), host);
+    references = encode_references(p.references, codec(plan.tile), host);
     for (Tensor& latents : references) {
       require_finite(latents, "vae", "the latents of a reference image", result);
       latents = latents.to(device_of({.role = Role::denoiser, .member = 0}));
