@@ -42,7 +42,7 @@ std::vector<std::string> text_files(const Component& component) {
   std::vector<std::string> files{config_file_name(component)};
   if (files[0] == "tokenizer_config.json")
     files.insert(files.end(), {"vocab.json", "merges.txt", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "spiece.model",
-                               "tokenizer.model", "chat_template.jinja", "chat_template.json", "vocab.txt"});
+                               "tokenizer.model", "chat_template.jinja", "chat_template.json", "vocab.txt", "preprocessor_config.json"});
   return files;
 }
 

@@ -49,15 +49,15 @@ bool pads_left(const Checkpoint& checkpoint, std::string_view component) {
 
 }  // namespace
 
-ChatTokenizer::ChatTokenizer(const Checkpoint& checkpoint, std::string_view tokenizer, std::string_view encoder)
-    : tokenizer_(tokenizer_of(checkpoint, tokenizer, encoder)),
-      template_([&] {
-        const GgufFile* gguf = checkpoint.gguf(encoder);
-        return gguf ? template_of(*gguf, tokenizer_) : template_of(checkpoint, tokenizer);
-      }()),
-      pads_left_(!checkpoint.gguf(encoder) && pads_left(checkpoint, tokenizer)) {}
+ChatTokenizer::ChatTokenizer(const Checkpoint& checkpoint, std::string_view tokenizer, std::string_view encoder, bool has_template)
+    : tokenizer_(tokenizer_of(checkpoint, tokenizer, encoder)), pads_left_(!checkpoint.gguf(encoder) && pads_left(checkpoint, tokenizer)) {
+  if (!has_template) return;
+  const GgufFile* gguf = checkpoint.gguf(encoder);
+  template_ = gguf ? template_of(*gguf, tokenizer_) : template_of(checkpoint, tokenizer);
+}
 
 std::string ChatTokenizer::render(std::string_view prompt, const ChatForm& form) const {
+  if (!form.in_front.empty() || !form.behind.empty()) return fmt::format("{}{}{}", form.in_front, prompt, form.behind);
   Json messages = Json::array();
   const auto add = [&](const char* role, std::string_view text) {
     Json content = text;
@@ -66,9 +66,9 @@ std::string ChatTokenizer::render(std::string_view prompt, const ChatForm& form)
   };
   if (!form.system.empty()) add("system", form.system);
   add("user", prompt);
-  return template_.render({.messages = messages.dump(-1, ' ', false, Json::error_handler_t::replace),
-                           .add_generation_prompt = form.generation_prompt,
-                           .variables = std::string(form.variables)});
+  return template_.value().render({.messages = messages.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                   .add_generation_prompt = form.generation_prompt,
+                                   .variables = std::string(form.variables)});
 }
 
 Row ChatTokenizer::row_of(std::string_view prompt, text::PromptRole role, const ChatForm& form, const RowLength& length) const {

@@ -21,6 +21,8 @@ struct ChatForm {
   bool generation_prompt = true;      // the beginning of an answer follows
   std::string_view variables = "{}";  // of the template: {"enable_thinking": true}
   bool special_tokens = true;         // those that the tokenizer adds, besides the template's
+  // In place of a template: the texts in front of the prompt and behind it. The checkpoint needs no template then.
+  std::string_view in_front = {}, behind = {};
 };
 
 // How many tokens a row has.
@@ -38,8 +40,8 @@ struct Row {
 class ChatTokenizer {
  public:
   // `tokenizer`: the component; if the text encoder `encoder` is a GGUF file, its own. IoError, WeightError or UnsupportedError if one
-  // cannot be read.
-  ChatTokenizer(const Checkpoint& checkpoint, std::string_view tokenizer, std::string_view encoder);
+  // cannot be read. `has_template`: false if prompts are put between texts of their own (ChatForm::in_front).
+  ChatTokenizer(const Checkpoint& checkpoint, std::string_view tokenizer, std::string_view encoder, bool has_template = true);
 
   // The prompt between the texts of the form. Errors of the template.
   std::string render(std::string_view prompt, const ChatForm& form) const;
@@ -51,7 +53,7 @@ class ChatTokenizer {
 
  private:
   text::Tokenizer tokenizer_;
-  text::ChatTemplate template_;
+  std::optional<text::ChatTemplate> template_;
   bool pads_left_ = false;
 };
 

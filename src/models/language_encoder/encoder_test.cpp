@@ -1,5 +1,6 @@
 // Decoders as text encoders, with the configurations of their families, compared with transformers (golden/make.py).
 #include <algorithm>
+#include <functional>
 
 #include "models/language_registry.h"
 #include "parts/decoder/text_encoder.h"
@@ -32,13 +33,21 @@ struct EncoderCase : parts::GoldenCase {
     return net(texts);
   }
 
+  // With the rows and positions of an image.
+  PaddedText with_image() const {
+    PaddedText all = text;
+    all.inserted.push_back({.at = fact("at"), .rows = input("rows", {fact("rows"), 24})});
+    all.positions = fact("positions").get<std::vector<parts::RotaryConfig::Position>>();
+    return all;
+  }
+
   std::vector<int64_t> states;
   PaddedText text;
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check(Backend& device, const char* name, double limit, bool with_image = false) {
   const EncoderCase c(name, device);
-  const std::vector<Tensor> made = c.run({c.text}, c.states).at(0);
+  const std::vector<Tensor> made = c.run({with_image ? c.with_image() : c.text}, c.states).at(0);
   ASSERT_EQ(made.size(), c.states.size());
   const int64_t thin = c.fact("thin");
   for (size_t i = 0; i < made.size(); ++i) {
@@ -57,6 +66,27 @@ BACKEND_TEST(TextEncoder, matches_reference_with_padding_in_front) { check(devic
 BACKEND_TEST(TextEncoder, matches_reference_in_several_pieces) { check(device, "qwen3_long", 3e-6); }          // observed 5.0e-7
 BACKEND_TEST(TextEncoder, matches_reference_with_windows_and_caps) { check(device, "gemma2", 6e-6); }          // observed 1.2e-6
 BACKEND_TEST(TextEncoder, matches_reference_with_padding_on_both_sides) { check(device, "mistral", 3e-6); }    // observed 5.0e-7
+
+BACKEND_TEST(TextEncoder, matches_reference_with_an_image) { check(device, "images", 3e-6, true); }
+
+BACKEND_TEST(TextEncoder, images_that_do_not_fit_are_refused) {
+  const EncoderCase c("images", device);
+  const auto refused = [&](const std::function<void(PaddedText&)>& change) {
+    PaddedText text = c.with_image();
+    change(text);
+    return test::complaint_of([&] { c.run({text}, {1}); });
+  };
+  EXPECT_EQ(refused([](PaddedText& t) { t.inserted[0].at = 13; }),
+            "ShapeError: text encoder: rows [6, 24] from token 13 on of 18, expected [n, 24] within the text, one after another");
+  EXPECT_EQ(refused([](PaddedText& t) { t.positions.pop_back(); }),
+            "ShapeError: text encoder: 17 positions of 18 tokens, expected as many");
+  EXPECT_EQ(refused([](PaddedText& t) { t.end = 17; }), "UnsupportedError: text encoder: a text with images and padding is not supported");
+  const EncoderCase plain("qwen3", device);
+  PaddedText text = plain.text;
+  text.positions.resize(text.ids.size());
+  EXPECT_EQ(test::complaint_of([&] { plain.run({text}, {1}); }),
+            "UnsupportedError: decoder: positions of images are not supported by a model without 'mrope_section'");
+}
 
 // Neither padding nor other texts change a prompt's rows.
 BACKEND_TEST(TextEncoder, a_text_does_not_depend_on_others) {

@@ -10,16 +10,17 @@ namespace hearth::models::language_encoder {
 namespace {
 
 // The official names are those of a model with a head.
-constexpr std::array<Alias, 6> aliases{{
+constexpr std::array<Alias, 7> aliases{{
     {"embed_tokens.*", "model.embed_tokens.*"},
     {"layers.**", "model.layers.**"},
     {"norm.*", "model.norm.*"},
     {"language_model.model.**", "model.**"},
     {"language_model.lm_head.*", "lm_head.*"},
     {"model.language_model.**", "model.**"},
+    {"model.visual.**", "visual.**"},
 }};
 
-constexpr std::array<NameRule, 2> official{{{"model.**", "model.**"}, {"lm_head.*", "lm_head.*"}}};
+constexpr std::array<NameRule, 3> official{{{"model.**", "model.**"}, {"lm_head.*", "lm_head.*"}, {"visual.**", "visual.**"}}};
 
 const NameMap& official_map() {
   static const NameMap map{{"", "", official}};

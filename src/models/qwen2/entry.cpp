@@ -3,6 +3,8 @@
 
 namespace hearth::models::qwen2 {
 
+constexpr std::string_view within[] = {"Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLModel"};
+
 // Qwen 2.5 0.5B.
 constexpr LanguageGeometry geometries[] = {
     {"qwen-0.5b",
@@ -15,9 +17,10 @@ Entry entry() {
       .name = "qwen2",
       .summary = "Qwen 2, 2.5 and models of the same architecture: text to text, biases of queries, keys and values",
       .task = decoder_family<read_config>({
-          .model_types = {"qwen2"},
+          .model_types = {"qwen2", "qwen2_5_vl_text", "qwen2_5_vl"},
           .class_name = "Qwen2ForCausalLM",
           .tokenizer_class = "Qwen2Tokenizer",
+          .within = within,
           .gguf = {.name = "qwen2"},
           .geometries = geometries,
       }),

@@ -47,6 +47,16 @@ TEST(DecoderConfig, scaled_positions_may_say_how_they_came_about) {
   EXPECT_EQ(read(common, R"("rope_scaling": {"type": "linear", "factor": 4.0, "original_max_position_embeddings": 4096, "mscale": 2.0})"),
             read(common, R"("rope_scaling": {"type": "linear", "factor": 4.0})"));
   EXPECT_EQ(read(common, R"("rope_scaling": {"rope_type": "default", "attention_factor": 0.5})"), read(common, ""));
+  const auto sections = [](const DecoderConfig& d) { return d.rotaries.at(0).sections; };
+  for (const char* type :
+       {R"("type": "mrope")", R"("type": "default", "rope_type": "default")", R"("type": "mrope", "rope_type": "default")"}) {
+    const DecoderConfig d = read(common, fmt::format(R"("rope_scaling": {{{}, "mrope_section": [16, 24, 24]}})", type));
+    EXPECT_EQ(sections(d), (std::vector<int64_t>{16, 24, 24}));
+    EXPECT_EQ(d.rotaries[0].kind, RotaryConfig::Kind::plain);
+  }
+  expect_error<WeightError>([&] { read(common, R"("rope_scaling": {"type": "mrope", "mrope_section": [16, 24]})"); },
+                            {"mrope_section", "64"});
+  expect_error<UnsupportedError>([&] { read(common, R"("rope_scaling": {"type": "mrope"})"); }, {"mrope"});
   expect_error<UnsupportedError>([&] { read(common, before + R"(, "rope_theta": 5e5}, "rope_theta": 1e6)"); }, {"rope_theta", "1000000"});
   expect_error<UnsupportedError>([&] { read(common, before + R"(, "extrapolation_factor": 0.5})"); }, {"extrapolation_factor"});
 }

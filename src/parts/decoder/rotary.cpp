@@ -36,6 +36,15 @@ std::vector<float> divisor_list(const Config& c, const std::string& key, int64_t
   return list;
 }
 
+std::vector<int64_t> section_list(const Config& c, const RotaryConfig& r) {
+  std::vector<int64_t> list = c.integers("mrope_section");
+  int64_t sum = 0;
+  for (const int64_t n : list) sum += n;
+  if (list.size() != 3 || std::ranges::any_of(list, [](int64_t n) { return n < 0; }) || sum != r.size / 2)
+    fail<WeightError>("{}: 'mrope_section' is {}, expected 3 numbers that add up to {}", c.where(), c.dump("mrope_section"), r.size / 2);
+  return list;
+}
+
 // Ding et al. 2024. The trained length is a key next to rope_scaling, in newer files inside; `factor` counts only without it.
 void read_longrope(const Config& top, const Config& c, RotaryConfig& r) {
   r.kind = RotaryConfig::Kind::longrope;
@@ -65,9 +74,10 @@ void read_longrope_lists(const Config& c, RotaryConfig& r) {
 void read_scaling(const Config& top, const Config& c, RotaryConfig& r) {
   using Kind = RotaryConfig::Kind;
   const std::string type = c.has("rope_type") ? c.text("rope_type") : c.text("type", "default");
-  if (c.has("type") && c.has("rope_type") && c.text("type") != type)
+  const bool mrope = c.has("mrope_section") && c.text("type", "") == "mrope";  // which newer files call the default
+  if (c.has("type") && c.has("rope_type") && c.text("type") != type && !mrope)
     fail<WeightError>("{}: 'type' = \"{}\" and 'rope_type' = \"{}\" contradict each other", c.where(), c.text("type"), type);
-  if (type == "default") return;
+  if (type == "default" || (type == "mrope" && c.has("mrope_section"))) return;
   if (type == "longrope" || type == "su") return read_longrope(top, c, r);
   const bool built = type == "linear" || type == "dynamic" || type == "llama3" || type == "yarn";
   if (!built)
@@ -148,6 +158,7 @@ RotaryConfig RotaryConfig::from(const Config& c, int64_t size_, int64_t position
     if (std::string_view(key) == "rope_scaling" && c.has("rope_theta")) scaling.only_number("rope_theta", positive(c, "rope_theta"));
     scaling.only_number("partial_rotary_factor", defaults.partial);
     read_scaling(c, scaling, r);
+    if (scaling.has("mrope_section")) r.sections = section_list(scaling, r);
     // Keys of other types, or of other programs: the reference warns and continues.
     scaling.no_effect({"attention_factor", "attn_factor", "beta_fast", "beta_slow", "factor", "finetuned", "high_freq_factor",
                        "long_factor", "long_mscale", "low_freq_factor", "mscale", "mscale_all_dim", "original_max_position_embeddings",
@@ -234,20 +245,36 @@ std::string RotaryConfig::spelled_with_score_factor() const {
   return all.dump();
 }
 
-Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, const TextLengths& length) const {
-  const std::vector<float> frequency = frequencies(length);
-  const auto factor_ = float(factor_of_angles(length));
-  const int64_t half = size / 2;
+namespace {
+
+// at(t, i): the number of position t that frequency i turns by.
+template <class At> Tensor table_of(const RotaryConfig& r, Backend& backend, int64_t count, const TextLengths& length, At at) {
+  const std::vector<float> frequency = r.frequencies(length);
+  const auto factor = float(r.factor_of_angles(length));
+  const int64_t half = r.size / 2;
   const auto angles = [&](Tensor& y) {
     float* const values = y.data<float>();
     for (int64_t t = 0; t < count; ++t)
       for (int64_t i = 0; i < half; ++i) {
-        const float angle = frequency[size_t(i)] * float(first + t);
-        values[2 * t * half + i] = std::cos(angle) * factor_;
-        values[(2 * t + 1) * half + i] = std::sin(angle) * factor_;
+        const float angle = frequency[size_t(i)] * float(at(t, i));
+        values[2 * t * half + i] = std::cos(angle) * factor;
+        values[(2 * t + 1) * half + i] = std::sin(angle) * factor;
       }
   };
   return written_on_host(backend, {count, 2, half}, DType::f32, angles).to(backend);
+}
+
+}  // namespace
+
+Tensor RotaryConfig::table(Backend& backend, int64_t first, int64_t count, const TextLengths& length) const {
+  return table_of(*this, backend, count, length, [first](int64_t t, int64_t) { return first + t; });
+}
+
+Tensor RotaryConfig::table(Backend& backend, std::span<const Position> places, const TextLengths& length) const {
+  if (sections.empty()) fail<UnsupportedError>("decoder: positions of images are not supported by a model without 'mrope_section'");
+  std::vector<size_t> axis;
+  for (size_t i = 0; i < sections.size(); ++i) axis.insert(axis.end(), size_t(sections[i]), i);
+  return table_of(*this, backend, int64_t(places.size()), length, [&](int64_t t, int64_t i) { return places[size_t(t)][axis[size_t(i)]]; });
 }
 
 }  // namespace hearth::parts

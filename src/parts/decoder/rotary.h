@@ -2,6 +2,9 @@
 // Reference: transformers, modeling_rope_utils.py. Frequencies, angles and tables are f32, as there.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "core/backend.h"
 #include "core/files/config.h"
 
@@ -31,6 +34,9 @@ struct RotaryConfig {
   std::vector<float> short_divisors, long_divisors;  // longrope: [R/2] of the frequencies, for texts up to the trained length and beyond
   std::vector<float> divisors;                       // [R/2] of the frequencies, as GGUF files store them; empty: none
   RotaryPairs pairs = RotaryPairs::halves;
+  // mrope_section of models that see images: how many of the frequencies turn by the first, second and third axis of a position (frame,
+  // row, column). Texts have the same number on all three. Empty: positions have one axis.
+  std::vector<int64_t> sections;
 
   // Reads rope_theta and rope_scaling, or the rope_parameters of newer files; and keys that weights/gguf/gguf_language.h adds:
   // rope_pairs ("halves", "neighbors"), rope_divisors, rope_short_divisors, rope_long_divisors and rope_attention_factor.
@@ -53,6 +59,9 @@ struct RotaryConfig {
   bool stretches() const { return kind == Kind::dynamic; }
   // Cosines and sines for positions first … first + count − 1: [count, 2, R/2] f32.
   Tensor table(Backend& backend, int64_t first, int64_t count, const TextLengths& length) const;
+  // The same for these positions, each with a number per axis. UnsupportedError without sections.
+  using Position = std::array<int64_t, 3>;
+  Tensor table(Backend& backend, std::span<const Position> positions, const TextLengths& length) const;
 
   bool operator==(const RotaryConfig&) const = default;
 };

@@ -70,13 +70,34 @@ std::vector<int32_t> ids_of(const PaddedText& text) {
   return ids;
 }
 
+// x [T, C] with the inserted rows in place of those of their ids.
+Tensor with_inserted(const Tensor& x, const PaddedText& text) {
+  const int64_t T = std::ssize(text.ids), C = x.size(1);
+  if (text.inserted.empty() && text.positions.empty()) return x;
+  if (text.padded()) fail<UnsupportedError>("text encoder: a text with images and padding is not supported");
+  if (!text.positions.empty() && std::ssize(text.positions) != T)
+    fail<ShapeError>("text encoder: {} positions of {} tokens, expected as many", text.positions.size(), T);
+  std::vector<Tensor> parts;
+  int64_t done = 0;
+  for (const PaddedText::Inserted& i : text.inserted) {
+    if (i.rows.rank() != 2 || i.rows.size(1) != C || i.at < done || i.at + i.rows.size(0) > T)
+      fail<ShapeError>("text encoder: rows {} from token {} on of {}, expected [n, {}] within the text, one after another", i.rows.shape(),
+                       i.at, T, C);
+    if (i.at > done) parts.push_back(x.slice(0, done, i.at));
+    parts.push_back(i.rows.to(x.backend()));
+    done = i.at + i.rows.size(0);
+  }
+  if (done < T) parts.push_back(x.slice(0, done, T));
+  return parts.size() == 1 ? parts[0] : ops::concat(parts, 0);
+}
+
 // A text on its way through the layers.
 struct Run {
-  Run(const PaddedText& t, const DecoderConfig& c, const DecoderInput& input) : text(t), rows(t), x(input(ids_of(t))) {
+  Run(const PaddedText& t, const DecoderConfig& c, const DecoderInput& input) : text(t), rows(t), x(with_inserted(input(ids_of(t)), t)) {
     Backend& backend = x.backend();
     const int64_t T = std::ssize(t.ids);
     for (const RotaryConfig& rotary : c.rotaries) {
-      Tensor table = rotary.table(backend, t.begin, T - t.begin, {T, T});
+      Tensor table = t.positions.empty() ? rotary.table(backend, t.begin, T - t.begin, {T, T}) : rotary.table(backend, t.positions, {T, T});
       if (rows.in_front > 0) table = ops::concat({table, rotary.table(backend, 0, 1, {T, T})}, 0);
       tables.push_back(std::move(table));
     }

@@ -15,6 +15,15 @@ struct PaddedText {
   std::vector<int32_t> ids;
   int64_t begin = 0, end = 0;  // end > begin
 
+  // Of a text with images, which has no padding: rows [n, C] f32 that replace the embeddings of the n ids from `at` on, and the positions
+  // of all tokens (RotaryConfig::sections); empty: 0, 1, 2 …
+  struct Inserted {
+    int64_t at = 0;
+    Tensor rows;
+  };
+  std::vector<Inserted> inserted = {};
+  std::vector<RotaryConfig::Position> positions = {};
+
   bool padded() const { return begin > 0 || end < std::ssize(ids); }
 };
 
@@ -26,8 +35,9 @@ class DecoderTextEncoder {
   DecoderTextEncoder(const Scope& w, const DecoderConfig& config, std::vector<int64_t> states);
 
   // The states of each text in the order of the constructor's, [T, C] f32 each; rows of padding, too. The result for a text does not depend
-  // on the others. UsageError for an id outside the vocabulary; UnsupportedError for padding if a layer has a recurrence, or a window that
-  // is shorter than the text.
+  // on the others. UsageError for an id outside the vocabulary; ShapeError for inserted rows or positions that are not those of the text;
+  // UnsupportedError for them without mrope_section, for them together with padding, and for padding if a layer has a recurrence, or a
+  // window that is shorter than the text.
   std::vector<std::vector<Tensor>> operator()(std::span<const PaddedText> texts) const;
 
   int64_t width() const { return config_.width; }

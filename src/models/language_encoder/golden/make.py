@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 import transformers
 from transformers import Gemma2Config, Gemma2ForCausalLM, MistralConfig, MistralForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLTextConfig, Qwen2_5_VLTextModel
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[3] / "tools"))
@@ -49,4 +50,24 @@ def cases():
                     ids=ids, begin=in_front, end=in_front + count, states=states, thin=thin, factor=1.0)
 
 
+def images():
+    """A text with an image of 2 × 3 rows behind its fifth token, as Qwen 2.5 VL reads it."""
+    config = Qwen2_5_VLTextConfig(vocab_size=59, hidden_size=24, intermediate_size=36, num_hidden_layers=3, num_attention_heads=3, num_key_value_heads=1,
+                                  max_position_embeddings=1024, max_window_layers=3, rope_theta=1000.0,
+                                  rope_scaling={"type": "mrope", "mrope_section": [1, 2, 1]})
+    whole = torch.nn.Module()
+    whole.model = Qwen2_5_VLTextModel(config)
+    net = golden.prepare(whole).model
+    ids, rows, columns, at = [int(i) for i in recipe.tokens(18, 59)], 2, 3, 5
+    places = [[i] * 3 for i in range(at)] + [[at, at + y, at + x] for y in range(rows) for x in range(columns)]
+    places += [[at + max(rows, columns) + i] * 3 for i in range(len(ids) - len(places))]
+    with torch.no_grad():
+        embeddings = net.embed_tokens(torch.tensor([ids]))
+        embeddings[0, at:at + rows * columns] = torch.from_numpy(golden.values("input.rows", rows * columns, 24)).double()
+        hidden = net(inputs_embeds=embeddings, position_ids=torch.tensor(places).T.unsqueeze(1), output_hidden_states=True).hidden_states
+    golden.save(HERE, "images", {f"state.{i}": hidden[i][0].float().numpy() for i in (0, 1, 3)}, json.loads(config.to_json_string()), VERSIONS, ids=ids,
+                begin=0, end=len(ids), states=[0, 1, 3], thin=1, factor=1.0, at=at, rows=rows * columns, positions=places)
+
+
 cases()
+images()
