@@ -39,7 +39,12 @@ TEST_P(LargeWeights, of_the_transformer) {
                            "layers.0.attention.to_q.weight",
                            "layers.0.attention.to_out.0.weight",
                            "layers.0.feed_forward.w2.weight",
-                           "layers.0.feed_forward.w3.weight"}) {
+                           "layers.0.feed_forward.w3.weight",
+                           "img_in.weight",
+                           "txt_in.weight",
+                           "transformer_blocks.0.img_mod.1.weight",
+                           "transformer_blocks.0.img_mlp.net.2.weight",
+                           "transformer_blocks.0.txt_mlp.net.2.weight"}) {
     CheckpointCopy copy(GetParam());
     bool found = false;
     copy.edit_tensors("transformer", [&](NamedTensors& tensors) {
@@ -60,7 +65,7 @@ TEST_P(LargeWeights, of_the_transformer) {
   EXPECT_GE(checked, 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, LargeWeights, testing::Values("sd35", "flux_dev", "flux2_dev", "z_image"),
+INSTANTIATE_TEST_SUITE_P(Families, LargeWeights, testing::Values("sd35", "flux_dev", "flux2_dev", "z_image", "qwen_image"),
                          [](const auto& family) { return std::string(family.param); });
 
 }  // namespace

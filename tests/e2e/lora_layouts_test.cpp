@@ -85,6 +85,15 @@ TEST_F(LoraLayouts, of_z_image) {
        {"noise_refiner.0.adaLN_modulation.0", {"noise_refiner.0.adaLN_modulation.0"}, 96, 24}});
 }
 
+// Every layout has diffusers' names.
+TEST_F(LoraLayouts, of_qwen_image) {
+  expect_same_in_all_layouts("qwen_image", "negative",
+                             {{"transformer_blocks.0.attn.to_q", {"transformer_blocks.0.attn.to_q"}, 24, 24},
+                              {"transformer_blocks.1.attn.add_v_proj", {"transformer_blocks.1.attn.add_v_proj"}, 24, 24},
+                              {"transformer_blocks.1.img_mod.1", {"transformer_blocks.1.img_mod.1"}, 144, 24},
+                              {"transformer_blocks.0.txt_mlp.net.0.proj", {"transformer_blocks.0.txt_mlp.net.0.proj"}, 96, 24}});
+}
+
 TEST_F(LoraLayouts, of_flux2) {
   expect_same_in_all_layouts("flux2", "klein_little",
                              {{"double_blocks.0.img_attn.qkv",
