@@ -122,12 +122,6 @@ TEST_F(QwenImage, memory_is_planned_before_the_run) {
     }
 }
 
-void expect_same(const Generation& made, const Generation& wanted) {
-  EXPECT_EQ(made.latents.values, wanted.latents.values);
-  ASSERT_EQ(made.images.size(), wanted.images.size());
-  for (size_t i = 0; i < made.images.size(); ++i) EXPECT_EQ(made.images[i].rgb, wanted.images[i].rgb);
-}
-
 // ComfyUI's names: with everything in one file, and with each network in a file of its own; and a GGUF file of the transformer.
 TEST_F(QwenImage, every_layout_gives_the_same_bits) {
   const Json& c = cases.at("negative");

@@ -34,7 +34,7 @@ struct WanCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_wan(Backend& device, const char* name, double limit) {
   const WanCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -42,11 +42,11 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(AutoencoderWan, matches_reference) { check(device, "qwen", 5e-6); }  // observed 3.5e-7 reference, 1.1e-6 cpu
+BACKEND_TEST(AutoencoderWan, matches_reference) { check_wan(device, "qwen", 5e-6); }  // observed 3.5e-7 reference, 1.1e-6 cpu
 BACKEND_TEST(AutoencoderWan, matches_reference_with_two_levels_and_odd_sides) {
-  check(device, "two", 2e-6);
+  check_wan(device, "two", 2e-6);
 }  // observed 1.4e-7 reference, 4.3e-7 cpu
-BACKEND_TEST(AutoencoderWan, norms_have_no_eps) { check(device, "faint", 3e-6); }  // observed 3.1e-7 reference, 6.3e-7 cpu
+BACKEND_TEST(AutoencoderWan, norms_have_no_eps) { check_wan(device, "faint", 3e-6); }  // observed 3.1e-7 reference, 6.3e-7 cpu
 
 BACKEND_TEST(AutoencoderWan, tiles_are_the_reference_s) {
   const WanCase c("tiled", device);

@@ -20,7 +20,7 @@ struct VisionCase : GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_qwen_vision(Backend& device, const char* name, double limit) {
   const VisionCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -28,10 +28,10 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(QwenVision, matches_reference_with_windows_cut_off) { check(device, "cut", 5e-6); }
-BACKEND_TEST(QwenVision, matches_reference_with_whole_windows) { check(device, "whole", 5e-6); }
-BACKEND_TEST(QwenVision, matches_reference_of_less_than_a_window) { check(device, "small", 5e-6); }
-BACKEND_TEST(QwenVision, eps_of_each_norm) { check(device, "faint", 5e-6); }
+BACKEND_TEST(QwenVision, matches_reference_with_windows_cut_off) { check_qwen_vision(device, "cut", 5e-6); }
+BACKEND_TEST(QwenVision, matches_reference_with_whole_windows) { check_qwen_vision(device, "whole", 5e-6); }
+BACKEND_TEST(QwenVision, matches_reference_of_less_than_a_window) { check_qwen_vision(device, "small", 5e-6); }
+BACKEND_TEST(QwenVision, eps_of_each_norm) { check_qwen_vision(device, "faint", 5e-6); }
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(QwenVision, each_config_key_has_the_effect_of_the_reference) {
