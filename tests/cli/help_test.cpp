@@ -82,7 +82,7 @@ TEST_F(HelpTest, generate_shows_ten_flags_first_and_then_groups) {
   });
   EXPECT_EQ(basic, 10);
   EXPECT_EQ(groups, (Arguments{"Model", "Prompt", "Image", "Sampling", "Guidance", "Image-to-image", "Adapters", "FLUX.1",
-                               "Stable Diffusion 3", "AuraFlow", "Stable Diffusion 1", "Hunyuan-DiT", "Stable Diffusion XL",
+                               "Stable Diffusion 3", "AuraFlow", "SANA", "Stable Diffusion 1", "Hunyuan-DiT", "Stable Diffusion XL",
                                "Stable Diffusion XL refiner", "Memory and performance", "Output", "Debugging", "General"}));
 }
 

@@ -17,7 +17,7 @@ struct DcCase : parts::GoldenCase {
   AutoencoderDcConfig c;
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_autoencoder(Backend& device, const char* name, double limit) {
   const DcCase c(name, device);
   Weights w = c.weights();
   const AutoencoderDc net(Scope(w), c.c);
@@ -30,9 +30,9 @@ void check(Backend& device, const char* name, double limit) {
 }
 
 // Observed: worst of both outputs and all taps.
-BACKEND_TEST(AutoencoderDc, matches_reference_as_published) { check(device, "dc_published", 1e-5); }
-BACKEND_TEST(AutoencoderDc, matches_reference_with_shuffled_pixels) { check(device, "dc_shuffled", 1e-5); }
-BACKEND_TEST(AutoencoderDc, eps_of_each_norm) { check(device, "dc_faint", 1e-5); }
+BACKEND_TEST(AutoencoderDc, matches_reference_as_published) { check_autoencoder(device, "dc_published", 1e-5); }
+BACKEND_TEST(AutoencoderDc, matches_reference_with_shuffled_pixels) { check_autoencoder(device, "dc_shuffled", 1e-5); }
+BACKEND_TEST(AutoencoderDc, eps_of_each_norm) { check_autoencoder(device, "dc_faint", 1e-5); }
 
 BACKEND_TEST(AutoencoderDc, an_image_alone_has_the_bits_of_a_batch) {
   const DcCase c("dc_published", device);

@@ -24,7 +24,7 @@ struct SanaCase : parts::GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_transformer(Backend& device, const char* name, double limit) {
   const SanaCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -33,12 +33,12 @@ void check(Backend& device, const char* name, double limit) {
 }
 
 // Observed: worst of the output and all taps.
-BACKEND_TEST(SanaTransformer, matches_reference_without_positions) { check(device, "plain", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_positions_and_learned_sigma) { check(device, "positions", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_a_guidance_embedding_and_norms) { check(device, "sprint", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_patches_and_affine_norms) { check(device, "unusual", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_clamped_attention) { check(device, "limited", 1e-5); }
-BACKEND_TEST(SanaTransformer, eps_of_each_norm) { check(device, "faint", 2e-6); }
+BACKEND_TEST(SanaTransformer, matches_reference_without_positions) { check_transformer(device, "plain", 1e-5); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_positions_and_learned_sigma) { check_transformer(device, "positions", 1e-5); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_a_guidance_embedding_and_norms) { check_transformer(device, "sprint", 1e-5); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_patches_and_affine_norms) { check_transformer(device, "unusual", 1e-5); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_clamped_attention) { check_transformer(device, "limited", 1e-5); }
+BACKEND_TEST(SanaTransformer, eps_of_each_norm) { check_transformer(device, "faint", 2e-6); }
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(SanaTransformer, each_config_key_has_the_effect_of_the_reference) {
