@@ -29,10 +29,10 @@ void check_autoencoder(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-// Observed: worst of both outputs and all taps.
+// Observed, the worst of both outputs and all taps on all backends: 1.6e-6, 5.8e-7, 3.5e-7.
 BACKEND_TEST(AutoencoderDc, matches_reference_as_published) { check_autoencoder(device, "dc_published", 1e-5); }
-BACKEND_TEST(AutoencoderDc, matches_reference_with_shuffled_pixels) { check_autoencoder(device, "dc_shuffled", 1e-5); }
-BACKEND_TEST(AutoencoderDc, eps_of_each_norm) { check_autoencoder(device, "dc_faint", 1e-5); }
+BACKEND_TEST(AutoencoderDc, matches_reference_with_shuffled_pixels) { check_autoencoder(device, "dc_shuffled", 5e-6); }
+BACKEND_TEST(AutoencoderDc, eps_of_each_norm) { check_autoencoder(device, "dc_faint", 3e-6); }
 
 BACKEND_TEST(AutoencoderDc, an_image_alone_has_the_bits_of_a_batch) {
   const DcCase c("dc_published", device);

@@ -22,12 +22,12 @@ struct TiledCase : parts::GoldenCase {
   Weights weights_;
 };
 
-// Observed 3.1e-7.
+// Observed 8.6e-7.
 BACKEND_TEST(DcCodec, tiles_are_those_of_the_reference) {
   TiledCase c(device);
   const DcCodec codec = c.codec();
-  EXPECT_CLOSE(codec.encode_in_tiles(c.image(), c.tile).mean, c.golden.values("encoded"), 1e-5);
-  EXPECT_CLOSE(codec.decode_in_tiles(c.latents(), c.tile), c.golden.values("decoded"), 1e-5);
+  EXPECT_CLOSE(codec.encode_in_tiles(c.image(), c.tile).mean, c.golden.values("encoded"), 5e-6);
+  EXPECT_CLOSE(codec.decode_in_tiles(c.latents(), c.tile), c.golden.values("decoded"), 5e-6);
 }
 
 // One tile is the whole; tiles change what is near their edges.

@@ -32,17 +32,18 @@ void check_transformer(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-// Observed: worst of the output and all taps.
+// Observed, the worst of the output and all taps on all backends: 1.7e-6, 1.8e-6, 4.0e-6, 3.2e-7, 9.3e-6, 1.0e-7. The
+// numbers of the fifth reach 2e5.
 BACKEND_TEST(SanaTransformer, matches_reference_without_positions) { check_transformer(device, "plain", 1e-5); }
 BACKEND_TEST(SanaTransformer, matches_reference_with_positions_and_learned_sigma) { check_transformer(device, "positions", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_a_guidance_embedding_and_norms) { check_transformer(device, "sprint", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_patches_and_affine_norms) { check_transformer(device, "unusual", 1e-5); }
-BACKEND_TEST(SanaTransformer, matches_reference_with_clamped_attention) { check_transformer(device, "limited", 1e-5); }
-BACKEND_TEST(SanaTransformer, eps_of_each_norm) { check_transformer(device, "faint", 2e-6); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_a_guidance_embedding_and_norms) { check_transformer(device, "sprint", 2e-5); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_patches_and_affine_norms) { check_transformer(device, "unusual", 3e-6); }
+BACKEND_TEST(SanaTransformer, matches_reference_with_clamped_attention) { check_transformer(device, "limited", 5e-5); }
+BACKEND_TEST(SanaTransformer, eps_of_each_norm) { check_transformer(device, "faint", 1e-6); }
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(SanaTransformer, each_config_key_has_the_effect_of_the_reference) {
-  constexpr double limit = 5e-6;
+  constexpr double limit = 4e-6;  // observed 4.8e-7
   const SanaCase c("sana_perturbed", device);
   EXPECT_CLOSE(c.run(c.config()), c.golden.values("base"), limit);
   int i = 0;
