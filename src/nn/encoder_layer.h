@@ -29,20 +29,22 @@ struct EncoderLayer {
         spec(s),
         path(w.path()) {}
 
-  Tensor operator()(const Tensor& x) const {
+  // key_lengths: as AttentionSpec's.
+  Tensor operator()(const Tensor& x, const std::vector<int64_t>& key_lengths = {}) const {
     const BlockScope scope(path);
-    const Tensor h = attention(layer_norm1(x, Stored::inner), x);
+    const Tensor h = attention(layer_norm1(x, Stored::inner), x, key_lengths);
     const Tensor y = fc2(fc1(layer_norm2(h, Stored::inner), {.activation = spec.activation, .stored = Stored::inner}), {.residual = h});
     tap(path, y);
     return y;
   }
 
-  Tensor attention(const Tensor& x, const Tensor& residual) const {
+  Tensor attention(const Tensor& x, const Tensor& residual, const std::vector<int64_t>& key_lengths) const {
     const auto [B, T, C] = x.dims<3>();
     const int64_t N = spec.heads, D = C / N;
     const Shape split{B, T, N, D};
-    const Tensor y = ops::attention(q_proj(x, inner).view(split), k_proj(x, inner).view(split), v_proj(x, inner).view(split),
-                                    {.scale = 1.0f / std::sqrt(float(D)), .mask = spec.mask, .factors = q_proj.weight.form.factors});
+    const Tensor y = ops::attention(
+        q_proj(x, inner).view(split), k_proj(x, inner).view(split), v_proj(x, inner).view(split),
+        {.scale = 1.0f / std::sqrt(float(D)), .mask = spec.mask, .factors = q_proj.weight.form.factors, .key_lengths = key_lengths});
     return out_proj(y.view({B, T, C}), {.residual = residual});
   }
 

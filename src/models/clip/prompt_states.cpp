@@ -75,7 +75,7 @@ class ChunkStates {
         }
         ids[r].push_back(slot.id);
       }
-    const parts::ClipTextOutput out = model_(ids, vectors);
+    const parts::ClipTextOutput out = model_(ids, vectors, how_.padding);
     const Tensor all = states_of(out);
     for (size_t r = 0; r < chunks.size(); ++r) {
       const int64_t i = int64_t(r);

@@ -33,6 +33,7 @@ struct PromptEncoding {
   text::Emphasis emphasis = text::Emphasis::original;
   int64_t clip_skip = 1;  // 1: the last layer's states, 2: the next-to-last layer's …
   bool final_norm = true;
+  parts::ClipPadding padding = parts::ClipPadding::attended;
   bool pooled_unprojected = false;  // an encoder without a projection has a pooled vector, too: the one that would be projected
 };
 

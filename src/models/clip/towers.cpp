@@ -146,6 +146,7 @@ std::vector<EncodedPrompt> TowerPrompts::encode(const diffusion::Loaded& network
                                   .emphasis = emphasis_,
                                   .clip_skip = clip_skip,
                                   .final_norm = rules_.final_norm,
+                                  .padding = rules_.padding,
                                   .pooled_unprojected = rules_.pooled_unprojected};
       const auto some = std::span(texts.prompts).subspan(first, count);
       std::vector<EncodedPrompt> encoded = encode_prompts(networks[slots_[i]], some, embeddings, texts.empty_chunk, how);

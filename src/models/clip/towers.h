@@ -49,6 +49,7 @@ class TowerPrompts {
     int64_t clip_skip = 1;            // the default
     bool final_norm = true;           // the encoder's final norm is applied to the states
     bool pooled_unprojected = false;  // PromptEncoding
+    parts::ClipPadding padding = parts::ClipPadding::attended;
   };
   // `use_negative`: whether guidance evaluates the negative prompt; a composed prompt always does. `resolved` receives clip skip, chunks,
   // embeddings and warnings. `towers` must outlive this. Errors of text::read_prompt and read_embeddings; UsageError for a clip skip beyond

@@ -38,7 +38,8 @@ ClipTextModel::ClipTextModel(const Scope& w, const ClipTextConfig& c)
   if (c.projection) text_projection.emplace(w / "text_projection", c.width, c.projection, nn::Bias::no);
 }
 
-ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors) const {
+ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors,
+                                         ClipPadding padding) const {
   const int64_t B = int64_t(ids.size()), T = B ? int64_t(ids[0].size()) : 0;
   if (T < 1 || T > config.positions) fail<ShapeError>("clip: {} rows of {} tokens, expected 1 to {} tokens", B, T, config.positions);
   std::vector<int32_t> tokens, positions;
@@ -58,7 +59,10 @@ ClipTextOutput ClipTextModel::operator()(const std::vector<std::vector<int32_t>>
     return ops::add(x, position_embedding(positions).view({B, T, config.width}));
   });
   out.hidden_states.push_back(h);
-  for (const nn::EncoderLayer& layer : layers) out.hidden_states.push_back(h = layer(h));
+  std::vector<int64_t> lengths;
+  if (padding == ClipPadding::hidden)
+    for (const std::vector<int32_t>& row : ids) lengths.push_back(pooled_position(row, config.end_token) + 1);
+  for (const nn::EncoderLayer& layer : layers) out.hidden_states.push_back(h = layer(h, lengths));
 
   out.last_hidden_state = in_block("text_model.final_layer_norm", [&] { return final_layer_norm(h); });
   std::vector<Tensor> rows;

@@ -29,13 +29,18 @@ struct ClipVector {
   Tensor vector;  // [C] f32
 };
 
+// Whether the encoder attends to what follows a row's pooled position (attention_mask in the reference).
+enum class ClipPadding { attended, hidden };
+
 struct ClipTextModel {
   ClipTextModel(const Scope& w, const ClipTextConfig& config);
 
-  // ids: B rows of T ≤ config.positions tokens each, row-major; attention is causal over all positions, including padding.
+  // ids: B rows of T ≤ config.positions tokens each, row-major; attention is causal over all positions, also those of padding unless it is
+  // hidden.
   // An id that `vectors` replaces matters only for the pooled vector. ShapeError for too many tokens, a ragged count or a vector of the
   // wrong width, UsageError for an id outside the vocabulary.
-  ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors = {}) const;
+  ClipTextOutput operator()(const std::vector<std::vector<int32_t>>& ids, std::span<const ClipVector> vectors = {},
+                            ClipPadding padding = ClipPadding::attended) const;
 
   ClipTextConfig config;
   nn::Embedding token_embedding, position_embedding;  // text_model.embeddings.…

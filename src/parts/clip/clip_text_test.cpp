@@ -10,11 +10,11 @@ namespace {
 struct ClipCase : GoldenCase {
   ClipCase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 
-  ClipTextOutput run(const Config& json, const LoadOptions& options = {}) const {
+  ClipTextOutput run(const Config& json, const LoadOptions& options = {}, ClipPadding padding = ClipPadding::attended) const {
     Weights w = weights(options);
     const ClipTextModel clip(Scope(w), ClipTextConfig::from(json));
     w.finish();
-    return clip(fact("ids"));
+    return clip(fact("ids"), {}, padding);
   }
 
   void expect_outputs(const ClipTextOutput& y, const std::string& prefix, double limit) const {
@@ -26,11 +26,11 @@ struct ClipCase : GoldenCase {
   }
 };
 
-void check_clip(Backend& device, const char* name, double limit) {
+void check_clip(Backend& device, const char* name, double limit, ClipPadding padding = ClipPadding::attended) {
   const ClipCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
-  c.expect_outputs(c.run(c.config()), "", limit);
+  c.expect_outputs(c.run(c.config(), {}, padding), "", limit);
   c.expect_taps(recorder, limit);
 }
 
@@ -42,6 +42,10 @@ BACKEND_TEST(Clip, matches_reference_on_single_tokens_without_end) {
   check_clip(device, "short", 5e-7);
 }  // observed 3.3e-8 reference, 1.1e-7 cpu
 BACKEND_TEST(Clip, eps_of_each_norm) { check_clip(device, "faint", 4e-7); }  // observed 6.7e-8 reference, 7.6e-8 cpu
+
+BACKEND_TEST(Clip, matches_reference_with_hidden_padding) {
+  check_clip(device, "hidden", 1e-6, ClipPadding::hidden);
+}  // observed 9.0e-8 reference, 2.9e-7 cpu
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(Clip, each_config_key_has_the_effect_of_the_reference) {

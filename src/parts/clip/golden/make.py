@@ -36,16 +36,28 @@ CASES = {
               [[48, 4, 21, 9, 49]], 0.03),
 }
 
+# What follows the end token is hidden (attention_mask), also where it is no end token.
+HIDDEN = {
+    "hidden": (CLIPTextModelWithProjection, dict(SMALL, pad_token_id=0, hidden_size=16, intermediate_size=24, num_hidden_layers=3, num_attention_heads=2,
+                                                 projection_dim=6, hidden_act="gelu"),
+               [[48, 3, 17, 49, 0, 0, 0], [48, 49, 0, 0, 0, 0, 0], [48, 5, 8, 9, 10, 11, 49]], 1.0),
+}
+
 
 def tapped(name):
     return name in ("text_model.embeddings", "text_model.final_layer_norm") or name.startswith("text_model.encoder.layers.") and name.split(".")[-1].isdigit()
 
 
-def run(cls, config, ids, factor, taps):
+def run(cls, config, ids, factor, taps, hides=False):
     net = golden.prepare(cls(CLIPTextConfig(**config)), factor)
     tap = golden.Taps(net, tapped) if taps else None
     with torch.no_grad():
-        out = net(torch.tensor(ids), output_hidden_states=True)
+        mask = torch.tensor([[int(t <= row.index(config["eos_token_id"])) for t in range(len(row))] for row in ids]) if hides else None
+        full = torch.full
+        if hides:  # the reference makes the mask of f64 with an f32 function
+            torch.full = lambda *args, **options: full(*args, **options, dtype=torch.float64)
+        out = net(torch.tensor(ids), attention_mask=mask, output_hidden_states=True)
+        torch.full = full
     arrays = {"last_hidden_state": out.last_hidden_state, "hidden_states": torch.stack(out.hidden_states)}
     if cls is CLIPTextModel:
         arrays["pooled"] = out.pooler_output
@@ -63,6 +75,9 @@ def config_json(net):
 def cases():
     for name, (cls, config, ids, factor) in CASES.items():
         net, arrays, taps = run(cls, config, ids, factor, True)
+        golden.save(HERE, name, {**arrays, **taps}, config_json(net), VERSIONS, ids=ids, factor=factor)
+    for name, (cls, config, ids, factor) in HIDDEN.items():
+        net, arrays, taps = run(cls, config, ids, factor, True, hides=True)
         golden.save(HERE, name, {**arrays, **taps}, config_json(net), VERSIONS, ids=ids, factor=factor)
 
 
