@@ -27,8 +27,8 @@ Filter filter_of(const Config& c) {
 }
 
 // One number for all colors, or one of each.
-std::array<float, 3> colors(const Config& c, const char* key) {
-  if (!c.has(key)) return {0.5f, 0.5f, 0.5f};
+std::array<float, 3> colors(const Config& c, const char* key, std::array<float, 3> otherwise) {
+  if (!c.has(key)) return otherwise;
   if (c.dump(key)[0] != '[') {
     const auto value = float(c.number(key));
     return {value, value, value};
@@ -73,17 +73,46 @@ ImageProcessor ImageProcessor::from(const Config& c) {
     p.width = side(size, "width"), p.height = side(size, "height");
     size.finish();
   }
-  p.filter = filter_of(c);
-  p.factor = c.number("rescale_factor", 1 / 255.0);
-  if (!c.boolean("do_rescale", true)) p.factor = 1;
-  p.mean = colors(c, "image_mean"), p.deviation = colors(c, "image_std");
-  if (!c.boolean("do_normalize", true)) p.mean = {0, 0, 0}, p.deviation = {1, 1, 1};
-  for (const float deviation : p.deviation)
-    if (deviation == 0) fail<WeightError>("{}: 'image_std' contains 0, expected other values", c.where());
+  p.read_common(c);
+  return p;
+}
+
+ImageProcessor ImageProcessor::from_clip(const Config& c) {
+  c.only("image_processor_type", {"CLIPImageProcessor", "CLIPImageProcessorFast"});
+  c.only("feature_extractor_type", {"CLIPFeatureExtractor"});
+  for (const char* key : {"do_resize", "do_center_crop"}) c.only(key, true);
+  c.only("do_pad", false);
+  // Old files have a number instead of an object.
+  const auto sides = [&](const char* key, std::initializer_list<const char*> names) -> std::vector<int64_t> {
+    if (!c.has(key)) return {224};
+    if (c.dump(key)[0] != '{') return {side(c, key)};
+    const Config size = c.object(key);
+    std::vector<int64_t> all;
+    for (const char* name : names) all.push_back(side(size, name));
+    size.finish();
+    return all;
+  };
+  const int64_t shorter = sides("size", {"shortest_edge"})[0];
+  for (const int64_t cut : sides("crop_size", {"height", "width"}))
+    if (cut != shorter)
+      fail<UnsupportedError>("{}: 'crop_size' = {} is not supported, expected the {} of 'size' each way", c.where(), c.dump("crop_size"),
+                             shorter);
+  ImageProcessor p = clip(shorter);
+  p.read_common(c);
+  return p;
+}
+
+void ImageProcessor::read_common(const Config& c) {
+  filter = filter_of(c);
+  factor = c.number("rescale_factor", 1 / 255.0);
+  if (!c.boolean("do_rescale", true)) factor = 1;
+  mean = colors(c, "image_mean", mean), deviation = colors(c, "image_std", deviation);
+  if (!c.boolean("do_normalize", true)) mean = {0, 0, 0}, deviation = {1, 1, 1};
+  for (const float d : deviation)
+    if (d == 0) fail<WeightError>("{}: 'image_std' contains 0, expected other values", c.where());
   c.no_effect({"do_convert_rgb", "processor_class"});  // images are RGB
   c.no_effect_where_off();
   c.finish();
-  return p;
 }
 
 Tensor ImageProcessor::operator()(const Pixels& image, Backend& host) const {

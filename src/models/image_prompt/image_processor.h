@@ -18,6 +18,8 @@ struct ImageProcessor {
 
   // Reads every key. UnsupportedError names one that would change the result and is not supported, WeightError a malformed one.
   static ImageProcessor from(const Config& config);
+  // The same of a CLIPImageProcessor, which crops.
+  static ImageProcessor from_clip(const Config& config);
   // CLIPImageProcessor(size=side, crop_size=side), as diffusers makes it for an image encoder.
   static ImageProcessor clip(int64_t side);
 
@@ -25,6 +27,9 @@ struct ImageProcessor {
   // each color.
   // → [1, height, width, 3] on a host, bit-identical to the reference's.
   Tensor operator()(const Pixels& image, Backend& host) const;
+
+ private:
+  void read_common(const Config& config);  // all but sizes and class; finishes
 };
 
 }  // namespace hearth::models::image_prompt

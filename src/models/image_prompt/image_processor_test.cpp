@@ -59,5 +59,25 @@ TEST(ImageProcessorConfig, reads_every_key_or_refuses_it) {
   EXPECT_NE(refusal("a_key_of_next_year", 1).find("a_key_of_next_year"), std::string::npos);
 }
 
+TEST(ImageProcessor, reads_files_of_clip_s) {
+  const auto clip = [](const json& config) { return ImageProcessor::from_clip(Config::parse(config.dump(), "preprocessor_config.json")); };
+  const ImageProcessor standard = ImageProcessor::clip(224), empty = clip(json::object());
+  EXPECT_EQ(empty.width, 224);
+  EXPECT_TRUE(empty.crops);
+  EXPECT_EQ(empty.mean, standard.mean);
+  EXPECT_EQ(empty.deviation, standard.deviation);
+  const ImageProcessor stated = clip({{"image_processor_type", "CLIPImageProcessor"},
+                                      {"size", {{"shortest_edge", 14}}},
+                                      {"crop_size", {{"height", 14}, {"width", 14}}},
+                                      {"do_center_crop", true},
+                                      {"image_mean", {0.25, 0.5, 0.75}}});
+  EXPECT_EQ(stated.height, 14);
+  EXPECT_EQ(stated.mean, (std::array<float, 3>{0.25f, 0.5f, 0.75f}));
+  EXPECT_EQ(clip({{"size", 30}, {"crop_size", 30}}).width, 30);  // as old files state it
+  EXPECT_THROW(clip({{"size", {{"shortest_edge", 16}}}, {"crop_size", 14}}), UnsupportedError);
+  EXPECT_THROW(clip({{"do_center_crop", false}}), UnsupportedError);
+  EXPECT_THROW(clip({{"image_processor_type", "SiglipImageProcessor"}}), UnsupportedError);
+}
+
 }  // namespace
 }  // namespace hearth::models::image_prompt
