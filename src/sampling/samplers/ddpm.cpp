@@ -12,8 +12,11 @@ void step(State& s, const Run& run) {
   const Tensor x0 = run.denoise(s.x, at).x0;
   const double ratio = to.sigma * from.alpha / (to.alpha * from.sigma), keep = ratio * to.sigma / from.sigma;
   s.x = combine({s.x, x0}, {keep, to.alpha - from.alpha * keep});
-  // Wuerstchen's last level still has noise, and no step noise is added there.
-  if (run.schedule.scheduler == SchedulerClass::wuerstchen && run.last(s)) return;
+  if (run.schedule.scheduler == SchedulerClass::wuerstchen && run.last(s)) {
+    // The last level still has noise, and no step noise is added there. The reference draws it, and a second network's noise comes later.
+    run.noise(s.x.backend(), s.x.shape());
+    return;
+  }
   double fresh = to.sigma * std::sqrt(1 - ratio * ratio);
   if (run.option("variance_type") == 2) {  // the variance of q(x|x') instead, at every time except 0
     const auto variance = [](const Level& level) { return 1 + level.sigma * level.sigma / (level.alpha * level.alpha); };
