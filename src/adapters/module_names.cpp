@@ -16,6 +16,8 @@ struct Prefix {
 constexpr std::array prefixes = std::to_array<Prefix>({
     {"lora_unet_", 0},
     {"lora_transformer_", 0},
+    {"lora_prior_unet_", 0},
+    {"lora_prior_te_", 1},
     {"lycoris_", 0},
     {"lora_te1_", 1},
     {"lora_te2_", 2},
@@ -24,6 +26,7 @@ constexpr std::array prefixes = std::to_array<Prefix>({
     {"base_model.model.", 0},
     {"unet.", 0},
     {"transformer.", 0},
+    {"prior.", 0},
     {"model.diffusion_model.", 0},
     {"diffusion_model.", 0},
     {"text_encoder.", 1},

@@ -47,7 +47,7 @@ TEST_F(Names, of_every_layout_mean_the_same_weight) {
   for (const char* module :
        {"lora_unet_layers_0_to_q", "unet.layers.0.to_q", "transformer.layers.0.to_q", "base_model.model.layers.0.to_q", "layers.0.to_q",
         "unet.base_model.model.layers.0.to_q", "diffusion_model.layers.0.to_q", "lycoris_layers_0_to_q", "network.layers.0.to_q",
-        "lora_transformer_layers_0_to_q", "model.diffusion_model.layers.0.to_q"})
+        "lora_transformer_layers_0_to_q", "model.diffusion_model.layers.0.to_q", "lora_prior_unet_layers_0_to_q", "prior.layers.0.to_q"})
     EXPECT_EQ(found(module), "unet:layers.0.to_q") << module;
   for (const char* module : {"unet.layers.0.to_out.0", "unet.layers.0.to_out", "lora_unet_layers_0_to_out_0", "lora_unet_blocks_0_proj"})
     EXPECT_EQ(found(module), "unet:layers.0.to_out.0") << module;
@@ -62,6 +62,7 @@ TEST_F(Names, of_fused_modules_mean_rows_of_several) {
 TEST_F(Names, of_text_encoders_are_theirs_by_number) {
   EXPECT_EQ(found("lora_te_text_model_q_proj"), "text_encoder:text_model.q_proj");
   EXPECT_EQ(found("lora_te1_text_model_q_proj"), "text_encoder:text_model.q_proj");
+  EXPECT_EQ(found("lora_prior_te_text_model_q_proj"), "text_encoder:text_model.q_proj");
   EXPECT_EQ(found("lora_te2_text_model_q_proj"), "text_encoder_2:text_model.q_proj");
   EXPECT_EQ(found("text_encoder_2.text_model.q_proj"), "text_encoder_2:text_model.q_proj");
   EXPECT_EQ(found("lora_te3_block_wo"), "text_encoder_2:block.wo");  // trainers number them differently
