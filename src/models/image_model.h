@@ -85,11 +85,12 @@ struct ResolvedImage {
   std::string sampler, schedule;                        // canonical names
   std::optional<std::array<int64_t, 2>> first_pass;     // its [width, height], if there are two passes
   std::optional<double> strength;                       // of a run that starts from an image
-  std::array<int64_t, 4> latents{};                     // [B, h, w, C]
-  sampling::Guidance guidance;                          // classifier-free guidance, with all options filled in
-  double embedded_guidance = 1;                         // the scale that the network receives, if it has an input for it
-  sampling::Options sampler_options;                    // all that the sampler has
-  int64_t network_calls = 0;                            // denoiser calls; each takes 2·B images with guidance. 0: not known in advance
+  std::array<int64_t, 4> latents{};                     // [B, h, w, C] of the images
+  std::array<int64_t, 4> noise{};     // the same of the initial noise: other ones if the images' have a network of their own
+  sampling::Guidance guidance;        // classifier-free guidance, with all options filled in
+  double embedded_guidance = 1;       // the scale that the network receives, if it has an input for it
+  sampling::Options sampler_options;  // all that the sampler has
+  int64_t network_calls = 0;          // denoiser calls; each takes 2·B images with guidance. 0: not known in advance
   // Of the run (with two passes, the second) if one model executes it: σ at each step's call and at the end, and the timesteps there.
   // Empty if not known in advance.
   std::vector<float> sigmas, timesteps;

@@ -57,7 +57,7 @@ models::ImageTask task_of(const Request& r, const api::Seeds& seeds, const std::
 }
 
 void check_noise(const Array& noise, const models::ResolvedImage& resolved) {
-  const auto [B, h, w, C] = resolved.latents;
+  const auto [B, h, w, C] = resolved.noise;
   const std::vector<int64_t> needed = {B, C, h, w};
   if (noise.shape != needed)
     fail<UsageError>("noise: shape {} for a batch of {} at {}×{}, expected {}", Shape(std::span<const int64_t>(noise.shape)), B,

@@ -87,6 +87,15 @@ struct Facts {
   // The reference's method of guidance, and its options where they differ from the method's own; ComfyUI and A1111's descendants use `cfg`.
   std::string_view guidance_method = "cfg";
   std::span<const std::pair<std::string_view, std::string_view>> guidance_options = {};
+  // Of a model whose latents are not those of the images: a second one makes those from them (LatentModel::second). `codec` has the
+  // images' latents, `size` gives [h, w] of its own for an image of height × width pixels.
+  struct OwnLatents {
+    int64_t channels = 0;
+    std::array<int64_t, 2> (*size)(int64_t height, int64_t width) = nullptr;
+  };
+  std::optional<OwnLatents> own_latents = {};
+  // The family's options with the number of steps and the guidance scale of a second model.
+  std::string_view steps_option = {}, guidance_option = {};
   // The family's option with the scale of classifier-free guidance of a network that receives the requested scale as input, or none.
   // Empty: it has no classifier-free guidance.
   std::string_view true_guidance = {};
@@ -114,6 +123,7 @@ class ReadPrompts {
 struct Call {
   const Conditioning& given;
   Tensor beside = {};                            // [n, h, w, K]: Facts::beside; undefined if there is none
+  Tensor before = {};                            // [n, h, w, C]: for a second model, the first one's latents; zeros for the negative prompt
   std::span<const Tensor> references = {};       // ReferenceImages::as_latents: [1, h, w, C] of each, the same for all images
   const sampling::Guidance* guidance = nullptr;  // whose perturbation applies to the last `perturbed` of the n images
   int64_t perturbed = 0;
@@ -148,6 +158,9 @@ class LatentModel {
                                                                    const std::shared_ptr<TensorSource>& denoiser) const;
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
+  // A model of the same checkpoint that makes the images' latents, from noise and in steps of its own, from those of this one. It has the
+  // same conditionings. Null: there is none.
+  virtual std::unique_ptr<const LatentModel> second() const { return nullptr; }
   virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one
 
  protected:

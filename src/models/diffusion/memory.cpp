@@ -120,11 +120,11 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     for (Stage& stage : few.stages) {
       stage.steps_to_take.steps.resize(std::min<size_t>(stage.steps_to_take.steps.size(), 6));
       if (few.stages.size() > 1) stage.begin = 0;
+      stage.guidance.lowest = 0,
+      stage.guidance.highest = std::numeric_limits<double>::infinity();  // any step may be guided, which takes most memory
+      stage.guidance.options["start"] = 0, stage.guidance.options["stop"] = 1;
     }
     if (few.stages.size() > 1) few.stages[0].end = 0;
-    few.guidance.lowest = 0,
-    few.guidance.highest = std::numeric_limits<double>::infinity();  // any step may be guided, which takes most memory
-    few.guidance.options["start"] = 0, few.guidance.options["stop"] = 1;
     for (RunControl& control : few.controls) control.settings.start = 0, control.settings.end = 1;
     ImageTask& dry = few.task;
     dry.request.stop_after = 0, dry.resume = nullptr;

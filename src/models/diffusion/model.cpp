@@ -12,15 +12,18 @@ namespace {
 
 Members members_of(std::unique_ptr<const LatentModel> model, std::unique_ptr<const LatentModel> refiner, const LoadRequest& request) {
   if (refiner) model->require_refiner(*refiner, request.refiner->root().string());
+  std::unique_ptr<const LatentModel> second = model->second();
   Members members;
   members.push_back(std::move(model));
+  if (second) members.push_back(std::move(second));
   if (refiner) members.push_back(std::move(refiner));
   return members;
 }
 
 std::vector<Networks::Member> components_of(const Checkpoint& checkpoint, const Members& members, const LoadRequest& request) {
   std::vector<Networks::Member> all = {{.checkpoint = checkpoint, .components = members[0]->components()}};
-  if (members.size() > 1)  // images belong to the first one
+  if (members.size() > 1 && !request.refiner) all.push_back({.checkpoint = checkpoint, .components = members[1]->components()});
+  if (request.refiner)  // images belong to the first one
     all.push_back({.checkpoint = *request.refiner,
                    .components = members[1]->components(),
                    .prefix = "refiner/",

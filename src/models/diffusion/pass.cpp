@@ -31,6 +31,8 @@ void choose_size(const Facts& facts, const ImageTask& task, Pass& p) {
   const auto [height, width] = facts.size_of_run(p.height, p.width);
   if (height == p.height && width == p.width) return;
   if (facts.resizes_to_request) p.resized_to = {p.width, p.height};
+  else if (facts.without_size_of_run.empty())
+    p.warnings.push_back(fmt::format("the size is {}×{}, which this model makes in place of {}×{}", width, height, p.width, p.height));
   else
     p.warnings.push_back(fmt::format("the size is {}×{}, the nearest that the model was trained on ({} makes {}×{})", width, height,
                                      flag_of(facts.without_size_of_run), p.width, p.height));
@@ -146,7 +148,7 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   if (refiner.facts().beside != Beside::nothing) fail<UnsupportedError>("generate: a refiner with an input image is not supported");
   if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run with a refiner does not support stopping and resuming");
   refiner.check_guidance(p.guidance);
-  Stage stage;
+  Stage stage{.latents = p.latents, .guidance = p.guidance};
   stage.steps_to_take = schedule_of(refiner, task, p, p.edit.part.steps).levels;
   const auto steps_before = [&](const sampling::Schedule& schedule, const sampling::SchedulerConfig& scheduler) {
     const sampling::Schedule plan = sampling::planned(*p.sampling, schedule, p.sampler_options);
@@ -164,6 +166,22 @@ Stage refining(const Members& members, const ImageTask& task, Pass& p, Backend& 
   stage.prompts = refiner.read_prompts(for_refiner(task, refiner), uses_negative(p), host, of_refiner);
   p.warnings = std::move(of_refiner.warnings), p.chunks = of_refiner.chunks;
   p.refiner_start = start;
+  return stage;
+}
+
+// The stage of the model's second one. Its guidance is classifier-free guidance without options.
+Stage following(const LatentModel& second, const ImageTask& task, Pass& p, Backend& host) {
+  const Facts& facts = second.facts();
+  if (task.request.stop_after > 0) fail<UnsupportedError>("generate: a run of two networks does not support stopping and resuming");
+  const int64_t steps = option_of<int64_t>(task.request.options, facts.steps_option).value_or(facts.steps);
+  const double scale = option_of<double>(task.request.options, facts.guidance_option).value_or(facts.guidance);
+  p.options[std::string(facts.steps_option)] = steps, p.options[std::string(facts.guidance_option)] = scale;
+  Stage stage{.latents = p.latents, .guidance = sampling::resolve({.scale = scale}), .from_noise = true};
+  second.check_guidance(stage.guidance);
+  stage.steps_to_take = schedule_of(second, task, p, steps).levels;
+  if (p.network_calls > 0)
+    p.network_calls +=
+        sampling::calls_before_steps(*p.sampling, stage.steps_to_take, p.sampler_options, host).value_or(std::vector<int64_t>{0}).back();
   return stage;
 }
 
@@ -229,7 +247,8 @@ Request filled_in(const Pass& p) {
 std::vector<MemberComponent> Pass::unused() const {
   std::vector<MemberComponent> all;
   for (size_t m = 0; m < stages.size(); ++m)
-    for (std::string& name : stages[m].prompts->unused()) all.push_back({m, std::move(name)});
+    if (stages[m].prompts)
+      for (std::string& name : stages[m].prompts->unused()) all.push_back({m, std::move(name)});
   return all;
 }
 
@@ -245,7 +264,9 @@ sampling::NoiseRequest Pass::draws() const {
 }
 
 void require_resumable(const Pass& p) {
-  if (p.stages.size() > 1) fail<UnsupportedError>("generate: a run with a refiner does not support stopping and resuming");
+  if (p.stages.size() > 1)
+    fail<UnsupportedError>("generate: a run {} does not support stopping and resuming",
+                           p.refiner_start ? "with a refiner" : "of two networks");
   if (p.sampling->ends_itself && p.batch > 1)
     fail<UsageError>("generate: sampler '{}' runs image by image, so a batch of {} cannot be stopped and resumed, expected a batch of 1",
                      p.sampler, p.batch);
@@ -267,6 +288,9 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   if (request.discard_penultimate) check_discarding(request);
   const bool any_scale = request.compat == sampling::Compat::comfyui || request.compat == sampling::Compat::a1111;
   choose_guidance(facts, any_scale, p.task.request);
+  if (facts.own_latents && any_scale)  // they choose the steps, noise and sizes of a second network otherwise
+    fail<UnsupportedError>("generate: compat {} is not supported by {}, expected hearth or diffusers", name_of(request.compat),
+                           facts.family);
   p.guidance = guidance_of(request, facts.guidance + (facts.guidance_is_beyond_prompt && any_scale ? 1 : 0));
   p.guidance.any_scale = any_scale;
   if (facts.beside == Beside::image) p.guidance.image_scale = request.edit.image_guidance.value_or(1.5);
@@ -292,7 +316,11 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   check_controls(facts, task);
   check_image_prompts(task);
   p.batch = request.batch_size;
-  p.latents = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
+  p.latents = p.noise = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
+  if (facts.own_latents) {
+    const auto [h, w] = facts.own_latents->size(p.height, p.width);
+    p.noise = {p.batch, h, w, facts.own_latents->channels};
+  }
 
   p.sampling = request.sampler.empty() ? &sampling::sampler_of(facts.scheduler) : &sampling::find_sampler(request.sampler);
   p.guidance.scale *= p.sampling->guidance_factor;
@@ -300,7 +328,7 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.steps = request.steps;
   p.edit = plan_edit(facts, task, *p.sampling, p.width, p.height);
   p.strength = p.edit.strength;
-  p.stages.resize(1);
+  p.stages = {Stage{.latents = p.noise, .guidance = p.guidance}};
   sampling::Schedule& schedule = p.stages[0].steps_to_take;
   const sampling::RunSchedule whole = schedule_of(model, task, p, p.edit.part.steps);
   p.schedule = whole.name;
@@ -323,8 +351,11 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
         fmt::format("{} clips every estimate to ±{}, as in the reference, because the scheduler config does not set \"clip_sample\": false",
                     p.sampler, *schedule.clip));
 
-  p.stages[0].prompts = model.read_prompts(task, uses_negative(p), host, p);
-  if (members.size() > 1) p.stages.push_back(refining(members, task, p, host));
+  const bool has_second = members.size() > 1 && facts.own_latents;
+  if (has_second) p.stages.push_back(following(*members[1], task, p, host));
+  const bool second_uses_negative = has_second && sampling::uses_guidance(p.stages[1].guidance);
+  p.stages[0].prompts = model.read_prompts(task, uses_negative(p) || second_uses_negative, host, p);
+  if (members.size() > 1 && !has_second) p.stages.push_back(refining(members, task, p, host));
   else if (request.refiner_start) fail<UsageError>("generate: a refiner's start without a refiner, expected both");
   p.request = filled_in(p);
   return p;

@@ -13,14 +13,17 @@
 
 namespace hearth::models::diffusion {
 
-// The model, and optionally a refiner: a second model that executes the last steps.
+// The model, and optionally a second one: a refiner, which executes the last steps, or the model's own (LatentModel::second).
 using Members = std::vector<std::unique_ptr<const LatentModel>>;
 
 // One member's share of a pass: the steps [begin, end) of its own schedule.
 struct Stage {
   sampling::Schedule steps_to_take;
-  std::shared_ptr<const ReadPrompts> prompts;
+  std::shared_ptr<const ReadPrompts> prompts = {};  // null: those of the stage before
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+  std::array<int64_t, 4> latents{};  // [B, h, w, C]
+  sampling::Guidance guidance = {};
+  bool from_noise = false;  // starts from noise of its own, given the latents of the stage before; else from these
 };
 
 struct Pass : ResolvedImage {

@@ -91,9 +91,11 @@ struct Run {
     return std::ranges::any_of(p.controls, [](const RunControl& c) { return c.model->sight() != ControlSight::pixels; });
   }
   bool shows_colors() const { return request.preview.show && !decodes_previews(); }
-  void show(const sampling::StepInfo& info);
+  bool follows(size_t member) const { return member < p.stages.size() && p.stages[member].from_noise; }
+  void show(const sampling::StepInfo& info, const Stage& stage);
+  void report_step(size_t member, const sampling::StepInfo& info) const;
   sampling::State sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
-                          const EncodedImage& begun);
+                          const EncodedImage& begun, const Tensor& before);
   Tensor through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedImage& begun);
 };
 
@@ -103,7 +105,7 @@ void Run::encode() {
   report("encode", 0, 1);
   const auto start = Clock::now();
   for (size_t m = 0; m < members.size(); ++m) {
-    prompts.push_back(p.stages[m].prompts->encode(networks.of(m), host));
+    prompts.push_back(p.stages[m].prompts ? p.stages[m].prompts->encode(networks.of(m), host) : prompts.back());
     Backend& denoiser_device = device_of({.role = Role::denoiser, .member = m});
     for (EncodedPrompt& prompt : prompts.back()) {
       require_finite(prompt, "text_encoder", result);
@@ -167,7 +169,8 @@ void Run::encode_images() {
   if (!plan.everything) networks.release(codec_alone);
 }
 
-void Run::show(const sampling::StepInfo& info) {
+void Run::show(const sampling::StepInfo& info, const Stage& stage) {
+  if (stage.latents != p.latents) return;  // those of the images come later
   if (!request.preview.show || ((info.step + 1) % request.preview.every != 0 && info.step + 1 != info.steps)) return;
   const CodecConfig& latents = members[0]->facts().codec;
   std::vector<Image> images;
@@ -192,9 +195,16 @@ void Run::fill_masked() {
   origin.z = sampling::blended(task.edit.fill == ImageEdit::Fill::noise ? result.noise : nothing, origin.z, origin.mask);
 }
 
+// Reports a step of a member: of a model and its second one, as one of all steps.
+void Run::report_step(size_t member, const sampling::StepInfo& info) const {
+  const auto steps_of = [&](size_t m) { return int64_t(p.stages[m].steps_to_take.steps.size()); };
+  report("sample", (follows(member) ? steps_of(0) : 0) + info.step + 1, info.steps + (follows(1) ? steps_of(1 - member) : 0));
+}
+
 // A member's stage from `state` to its end: x [B, h, w, C] of all images that are sampled together, which started with those of `begun`.
+// `before`: the latents of the model whose second one this is; else undefined.
 sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory,
-                             const EncodedImage& begun) {
+                             const EncodedImage& begun, const Tensor& before) {
   const LatentModel& model = *members[member];
   const Loaded loaded = networks.of(member);
   const Stage& stage = p.stages[member];
@@ -207,6 +217,15 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   const bool controlled = member == 0 && controls;
   ActiveControls::Moment moment{.calls = p.network_calls, .steps = std::min(memory.steps, p.steps)};  // PNDM has a step more
   if (controlled && state.step > 0 && moment.calls > 0) moment.call = p.calls_before.at(size_t(state.step));
+  const auto before_on_device = before ? before.to(device) : Tensor();
+  // Zeros under the negative prompt, whose images come first.
+  const auto before_of = [&](int64_t images, int64_t under_negative) {
+    if (!before) return Tensor();
+    std::vector<Tensor> parts;
+    if (under_negative > 0) parts.push_back(ops::repeat_batch(Tensor::zeros(device, before.shape()), under_negative / before.size(0)));
+    if (images > under_negative) parts.push_back(ops::repeat_batch(before_on_device, (images - under_negative) / before.size(0)));
+    return parts.size() == 1 ? parts[0] : ops::concat(parts, 0);
+  };
   const auto on_device = [&](const Tensor& x, float timestep, const sampling::Branches& branches) {
     const auto asking = [&](const Tensor& beside) -> AskUnder {
       return [&, beside](const Tensor& y, const Conditioning& given, Portions portions) {
@@ -219,8 +238,9 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
             loaded, y, timestep,
             {.given = given,
              .beside = repeated_beside,
+             .before = before_of(y.size(0), portions.negative),
              .references = member == 0 ? std::span<const Tensor>(references) : std::span<const Tensor>(),
-             .guidance = &p.guidance,
+             .guidance = &stage.guidance,
              .perturbed = portions.perturbed,
              .embedded_guidance = p.embedded_guidance,
              .image_prompts = member == 0 ? std::span<const ActiveImagePrompt>(image_prompts) : std::span<const ActiveImagePrompt>(),
@@ -251,8 +271,8 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     result.step_seconds.push_back(seconds_since(step_start));
     step_start = Clock::now();
     memory.step = info.step + 1;
-    show(info);
-    report("sample", info.step + 1, info.steps);
+    show(info, stage);
+    report_step(member, info);
     if (info.step + 1 < info.steps && finish_requested()) {
       if (result.ended_after == 0) result.warnings.push_back(fmt::format("the run was ended after {}", what));
       result.ended_after = info.step + 1;
@@ -267,7 +287,7 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
     }
   };
   sampling::Denoiser denoise =
-      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, p.guidance, p.unconditional(), memory);
+      sampling::make_denoiser(network, {schedule.prediction, schedule.sigma_data}, stage.guidance, p.unconditional(), memory);
   sampling::AfterCall after_call;
   if (p.edit.keeps && in_each_call(request.compat)) {
     denoise = sampling::keeping(request.compat, p.edit.by_times, denoise, begun.z, begun.noise, begun.mask);
@@ -282,20 +302,27 @@ sampling::State Run::sampled(size_t member, sampling::State state, sampling::Noi
   return left;
 }
 
-// All stages, each from the latents at which the one before it ended, without its sampler state.
+// All stages, each without the sampler state of the one before: from the latents at which that ended, or given them and from noise.
 Tensor Run::through_all(sampling::State state, sampling::Noise& noise, sampling::GuidanceMemory& memory, const EncodedImage& begun) {
   for (size_t m = 0; m < members.size(); ++m) {
     const Which denoiser{.role = Role::denoiser, .member = m};
-    if (m > 0) {
+    Tensor before;
+    if (follows(m)) {
+      before = state.x;
+      const sampling::Schedule& schedule = p.stages[m].steps_to_take;
+      const auto [B, h, w, C] = p.stages[m].latents;
+      state = {.x = sampling::starting_point(schedule, noise(host, {before.size(0), h, w, C})), .draws = noise.position()};
+      memory = {.steps = std::max<int64_t>(1, int64_t(schedule.steps.size()))};
+    } else if (m > 0) {
       const Stage& stage = p.stages[m];
       state = {.x = state.x, .step = stage.begin, .draws = state.draws};
       memory.running = {}, memory.step = stage.begin;
       memory.steps = int64_t(stage.steps_to_take.steps.size());  // fewer if the model's stage starts from an image
     }
     need(denoiser);
-    state = sampled(m, std::move(state), noise, memory, begun);
+    state = sampled(m, std::move(state), noise, memory, begun, before);
     if (plan.release && members.size() > 1) networks.release(denoiser);
-    if (result.ended_after > 0) break;
+    if (result.ended_after > 0 && !follows(m + 1)) break;
   }
   const bool keeps = !result.state && p.edit.keeps && request.compat == sampling::Compat::a1111;
   return keeps ? sampling::blended(state.x, begun.z, begun.mask) : state.x;
@@ -316,10 +343,10 @@ void Run::sample() {
   }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
-  report("sample", 0, int64_t(schedule.steps.size()));
+  report("sample", 0, int64_t(schedule.steps.size() + (follows(1) ? p.stages[1].steps_to_take.steps.size() : 0)));
   const auto start = Clock::now();
   sampling::Noise noise = sampling::make_noise(request.compat, p.draws(), schedule, *p.sampling);
-  const auto [B, h, w, C] = p.latents;
+  const auto [B, h, w, C] = p.noise;
   result.noise = noise(host, {B, h, w, C});
   fill_masked();
   const Tensor first =

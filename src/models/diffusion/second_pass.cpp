@@ -21,6 +21,7 @@ ImageTask second_of_two(const Facts& model, const ImageTask& task, const Resolve
   const Hires& hires = *asked.hires;
   if (!(hires.scale >= 1 && hires.scale <= 64)) fail<UsageError>("hires: scale is {}, expected 1 to 64", hires.scale);
   if (hires.steps < 0) fail<UsageError>("hires: steps is {}, expected at least 1, or 0 for as many as in the first pass", hires.steps);
+  if (model.own_latents) fail<UnsupportedError>("hires: a second pass cannot be combined with a model that has a second network");
   if (!task.edit.mask.values.empty()) fail<UnsupportedError>("hires: a second pass cannot be combined with a mask");
   if (model.beside == Beside::image || model.beside == Beside::mask_and_image || model.beside == Beside::image_and_mask)
     fail<UnsupportedError>("hires: a second pass cannot be combined with a model that has an input image");
