@@ -311,14 +311,29 @@ TEST(Lists, are_complete) {
     }
     return result;
   };
-  EXPECT_EQ(names(list_models()),
-            (std::vector<std::string>{
-                "aura_flow", "cohere",  "cohere2",   "deepseek", "deepseek_v2", "flux1",       "flux2",        "gemma2",
-                "gemma3",    "glm",     "glm4",      "gpt_oss",  "granite",     "hunyuan_dit", "internlm2",    "jamba",
-                "llama",     "mamba",   "mamba2",    "mistral",  "mixtral",     "olmo2",       "phi3",         "phimoe",
-                "pixart",    "qwen2",   "qwen2_moe", "qwen3",    "qwen3_moe",   "qwen3_next",  "qwen_image",   "recurrent_gemma",
-                "rwkv6",     "rwkv7",   "sd1",       "sd2",      "sd3",         "sdxl",        "sdxl_refiner", "smollm3",
-                "stablelm",  "z_image", "zamba2"}));
+  EXPECT_EQ(names(list_models()), (std::vector<std::string>{"aura_flow",   "cohere",
+                                                            "cohere2",     "deepseek",
+                                                            "deepseek_v2", "flux1",
+                                                            "flux2",       "gemma2",
+                                                            "gemma3",      "glm",
+                                                            "glm4",        "gpt_oss",
+                                                            "granite",     "hunyuan_dit",
+                                                            "internlm2",   "jamba",
+                                                            "llama",       "mamba",
+                                                            "mamba2",      "mistral",
+                                                            "mixtral",     "olmo2",
+                                                            "phi3",        "phimoe",
+                                                            "pixart",      "qwen2",
+                                                            "qwen2_moe",   "qwen3",
+                                                            "qwen3_moe",   "qwen3_next",
+                                                            "qwen_image",  "recurrent_gemma",
+                                                            "rwkv6",       "rwkv7",
+                                                            "sana",        "sd1",
+                                                            "sd2",         "sd3",
+                                                            "sdxl",        "sdxl_refiner",
+                                                            "smollm3",     "stable_cascade",
+                                                            "stablelm",    "z_image",
+                                                            "zamba2"}));
   const std::vector<std::string> samplers = names(list_samplers());
   for (const char* name : {"ddim", "euler", "euler_ancestral", "dpmpp_2m", "plms"}) EXPECT_EQ(std::ranges::count(samplers, name), 1);
   const std::vector<std::string> schedules = names(list_schedules());

@@ -59,7 +59,7 @@ TEST(ImageProcessorConfig, reads_every_key_or_refuses_it) {
   EXPECT_NE(refusal("a_key_of_next_year", 1).find("a_key_of_next_year"), std::string::npos);
 }
 
-TEST(ImageProcessor, reads_files_of_clip_s) {
+TEST(ImageProcessorFiles, of_clip_are_read) {
   const auto clip = [](const json& config) { return ImageProcessor::from_clip(Config::parse(config.dump(), "preprocessor_config.json")); };
   const ImageProcessor standard = ImageProcessor::clip(224), empty = clip(json::object());
   EXPECT_EQ(empty.width, 224);

@@ -12,8 +12,9 @@ namespace {
 
 constexpr float norm_eps = 1e-6f;
 
+// In a dry run, values that no op treats in a way of their own.
 std::vector<float> values_of(const Tensor& x) {
-  return x ? unless_dry(x.backend(), std::vector<float>(size_t(x.numel())), [&] { return x.to_vector(); }) : std::vector<float>();
+  return x ? unless_dry(x.backend(), std::vector<float>(size_t(x.numel()), 0.5f), [&] { return x.to_vector(); }) : std::vector<float>();
 }
 
 int64_t width_of(const StageAConfig& c, int64_t level) { return c.width >> level; }  // level 0: the coarsest
