@@ -13,7 +13,7 @@ struct StageACase : parts::GoldenCase {
   StageACase(const std::string& name, Backend& backend) : GoldenCase(__FILE__, name, backend) {}
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_stage_a(Backend& device, const char* name, double limit) {
   const StageACase c(name, device);
   Weights w = c.weights();
   const StageA net(Scope(w), StageAConfig::from(c.config()));
@@ -25,9 +25,9 @@ void check(Backend& device, const char* name, double limit) {
   c.expect_taps(recorder, limit);
 }
 
-BACKEND_TEST(CascadeStageA, matches_reference) { check(device, "vq", 1.5e-6); }                        // observed 1.5e-7
-BACKEND_TEST(CascadeStageA, matches_reference_with_three_levels) { check(device, "vq_three", 2e-6); }  // observed 2.6e-7
-BACKEND_TEST(CascadeStageA, eps_of_each_norm) { check(device, "vq_faint", 2e-5); }                     // observed 4.5e-6
+BACKEND_TEST(CascadeStageA, matches_reference) { check_stage_a(device, "vq", 1.5e-6); }                        // observed 1.5e-7
+BACKEND_TEST(CascadeStageA, matches_reference_with_three_levels) { check_stage_a(device, "vq_three", 2e-6); }  // observed 2.6e-7
+BACKEND_TEST(CascadeStageA, eps_of_each_norm) { check_stage_a(device, "vq_faint", 2e-5); }                     // observed 4.5e-6
 
 // Tiles are decoded with all that they depend on.
 BACKEND_TEST(CascadeStageA, tiles_do_not_change_the_image) {

@@ -26,7 +26,7 @@ struct CascadeCase : parts::GoldenCase {
   }
 };
 
-void check(Backend& device, const char* name, double limit) {
+void check_unet(Backend& device, const char* name, double limit) {
   const CascadeCase c(name, device);
   test::TapRecorder recorder;
   const ObserverScope scope(recorder);
@@ -35,10 +35,10 @@ void check(Backend& device, const char* name, double limit) {
 }
 
 // Observed: worst of the output and all taps. Those of large ratios are the rounding of the sinusoid's angles in f32.
-BACKEND_TEST(CascadeUnet, matches_reference_as_stage_c) { check(device, "prior", 3e-6); }                            // observed 3.6e-7
-BACKEND_TEST(CascadeUnet, matches_reference_as_stage_b_on_odd_sizes) { check(device, "decoder", 5e-6); }             // observed 5.1e-7
-BACKEND_TEST(CascadeUnet, matches_reference_with_levels_that_are_interpolated) { check(device, "switched", 2e-6); }  // observed 2.7e-7
-BACKEND_TEST(CascadeUnet, eps_of_each_norm) { check(device, "faint", 3e-5); }                                        // observed 3.4e-6
+BACKEND_TEST(CascadeUnet, matches_reference_as_stage_c) { check_unet(device, "prior", 3e-6); }                            // observed 3.6e-7
+BACKEND_TEST(CascadeUnet, matches_reference_as_stage_b_on_odd_sizes) { check_unet(device, "decoder", 5e-6); }             // observed 5.1e-7
+BACKEND_TEST(CascadeUnet, matches_reference_with_levels_that_are_interpolated) { check_unet(device, "switched", 2e-6); }  // observed 2.7e-7
+BACKEND_TEST(CascadeUnet, eps_of_each_norm) { check_unet(device, "faint", 3e-5); }                                        // observed 3.4e-6
 
 // Changing each key alone gives the result of the reference.
 BACKEND_TEST(CascadeUnet, each_config_key_has_the_effect_of_the_reference) {
