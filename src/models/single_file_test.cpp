@@ -146,7 +146,8 @@ TEST_F(SingleFileTest, what_is_missing_or_unknown_is_told) {
             "FOLDER/model.safetensors: cannot be run, because it holds no network that hearth recognizes");
   std::erase_if(sd15, [](const auto& named) { return named.first.starts_with("model.diffusion_model."); });
   EXPECT_EQ(refusal<WeightError>(sd15),
-            "FOLDER/model.safetensors: holds no transformer or UNet, only VAE, text encoder: give one with --transformer or --unet");
+            "FOLDER/model.safetensors: holds no transformer, UNet, prior or decoder, only VAE, text encoder: give one with "
+            "--transformer, --unet, --prior or --decoder");
 }
 
 TEST_F(SingleFileTest, a_checkpoint_shows_it_as_a_folder) {

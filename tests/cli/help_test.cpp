@@ -81,9 +81,26 @@ TEST_F(HelpTest, generate_shows_ten_flags_first_and_then_groups) {
     for (const auto& [name, members] : flags.groups()) groups.push_back(name);
   });
   EXPECT_EQ(basic, 10);
-  EXPECT_EQ(groups, (Arguments{"Model", "Prompt", "Image", "Sampling", "Guidance", "Image-to-image", "Adapters", "FLUX.1",
-                               "Stable Diffusion 3", "AuraFlow", "SANA", "Stable Diffusion 1", "Hunyuan-DiT", "Stable Diffusion XL",
-                               "Stable Diffusion XL refiner", "Memory and performance", "Output", "Debugging", "General"}));
+  EXPECT_EQ(groups, (Arguments{"Model",
+                               "Prompt",
+                               "Image",
+                               "Sampling",
+                               "Guidance",
+                               "Image-to-image",
+                               "Adapters",
+                               "FLUX.1",
+                               "Stable Diffusion 3",
+                               "AuraFlow",
+                               "SANA",
+                               "Stable Diffusion 1",
+                               "Hunyuan-DiT",
+                               "Stable Diffusion XL",
+                               "Stable Diffusion XL refiner",
+                               "Stable Cascade",
+                               "Memory and performance",
+                               "Output",
+                               "Debugging",
+                               "General"}));
 }
 
 TEST_F(HelpTest, fits_its_width_and_has_no_color_without_a_terminal) {

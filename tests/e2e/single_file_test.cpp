@@ -146,7 +146,7 @@ TEST(SingleFile, components_may_come_from_any_layout) {
               Model::open(checkpoint_folder("pndm"), {.components = {{"text", {}}}});
             }),
             "UsageError: open: unknown component 'text', expected one of transformer, vae, text_encoder, text_encoder_2, "
-            "image_encoder, image_embedder, unet, text_encoder_3");
+            "image_encoder, image_embedder, unet, text_encoder_3, prior, decoder, vqgan");
 }
 
 TEST(SingleFile, ema_weights) {

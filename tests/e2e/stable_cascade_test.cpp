@@ -297,7 +297,7 @@ TEST_F(StableCascade, faults_are_errors_of_one_line) {
   says(complaint_of([&] { Model::open(prior); }), "holds the prior alone, expected -m with the decoder's folder");
   OpenOptions swapped = both();
   swapped.components["prior"].path = folder / "decoder";
-  says(complaint_of([&] { Model::open(folder, swapped); }), "holds no Stable Cascade prior, only Stable Cascade decoder");
+  says(complaint_of([&] { Model::open(folder, swapped); }), "holds no prior, only decoder");
   const auto changed = [&](const fs::path& at, const std::function<void(Json&)>& change) {
     CheckpointCopy copied("stable_cascade");
     copied.edit_json(at, change);

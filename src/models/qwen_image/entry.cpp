@@ -9,7 +9,7 @@ namespace hearth::models::qwen_image {
 Entry entry() {
   return {
       .name = family_name,
-      .summary = "Qwen-Image and -Edit: text to image, edits, Qwen 2.5 VL as text encoder, transformer in two streams, own autoencoder",
+      .summary = "Qwen-Image and -Edit: text to image, edits, Qwen 2.5 VL as text encoder, two-stream transformer, own autoencoder",
       .task =
           ImageFamily{
               .pipelines = {"QwenImagePipeline", "QwenImageImg2ImgPipeline", "QwenImageInpaintPipeline", "QwenImageEditPipeline",

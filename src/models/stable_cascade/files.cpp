@@ -11,10 +11,10 @@
 namespace hearth::models::stable_cascade {
 namespace {
 
-constexpr Slot decoder{.name = "decoder", .label = "Stable Cascade decoder", .role = ComponentRole::denoiser};
+constexpr Slot decoder{.name = "decoder", .label = "decoder", .role = ComponentRole::denoiser};
 constexpr Slot prior{
     .name = "prior",
-    .label = "Stable Cascade prior",
+    .label = "prior",
     .role = ComponentRole::denoiser,
     .adds = "the prior of a decoder (Stable Cascade), whose image encoder reads --reference: its diffusers folder, or a file"};
 constexpr Slot vqgan{.name = "vqgan", .label = "VQGAN", .role = ComponentRole::autoencoder};

@@ -26,12 +26,19 @@ const std::pair<const std::string, GivenComponent>* given_denoiser(const SingleF
   return nullptr;
 }
 
+// "a, b or c".
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string text = names.at(0);
+  for (size_t i = 1; i < names.size(); ++i) text += (i + 1 < names.size() ? ", " : " or ") + names[i];
+  return text;
+}
+
 // Names and flags of every denoiser of the families: "UNet", "--unet".
 std::pair<std::string, std::string> denoisers_in_words(std::span<const KnownFamily> families) {
   std::vector<std::string> names, flags;
   for (const Slot* slot : slots_of(families))
     if (slot->role == ComponentRole::denoiser) names.emplace_back(slot->label), flags.push_back(flag_of(slot->name));
-  return {fmt::format("{}", fmt::join(names, " or ")), fmt::format("{}", fmt::join(flags, " or "))};
+  return {alternatives(names), alternatives(flags)};
 }
 
 Json config_of(const Slot& slot, const SingleFileOptions& options, const std::optional<Chosen>& chosen) {
