@@ -8,7 +8,7 @@ namespace hearth::models::sana {
 Entry entry() {
   return {
       .name = family_name,
-      .summary = "SANA, SANA 1.5 and SANA-Sprint: text to image, a language model as text encoder, linear transformer, AutoencoderDC",
+      .summary = "SANA, SANA 1.5, SANA-Sprint: text to image, a language model as text encoder, linear transformer, AutoencoderDC",
       .task =
           ImageFamily{
               .pipelines = {"SanaPipeline", "SanaSprintPipeline", "SanaSprintImg2ImgPipeline"},
