@@ -12,6 +12,7 @@
 #include "core/files/json.h"
 #include "e2e/cases.h"
 #include "e2e/checkpoint_copy.h"
+#include "hearth/convert.h"
 #include "hearth/rerun.h"
 #include "hearth/tokenizer.h"
 #include "support/complaint.h"
@@ -312,6 +313,13 @@ TEST_F(StableCascade, faults_are_errors_of_one_line) {
   CheckpointCopy lacking("stable_cascade");
   lacking.edit_tensors("decoder", [](NamedTensors& tensors) { tensors.erase("clf.1.weight"); });
   says(complaint_of([&] { Model::open(lacking.path(), both()); }), "clf.1.weight");
+  const TemporaryFolder files;
+  const auto converted = [&](const char* layout) {
+    return complaint_of([&] { convert({.model = folder, .output = files / "all.safetensors", .layout = layout}); });
+  };
+  says(converted("single"), "no single-file layout supports StableCascadeDecoderPipeline");
+  says(converted("gguf"), "GGUF has no architecture for this decoder");
+  EXPECT_TRUE(std::filesystem::is_empty(files.path()));
 }
 
 // Trainers' names of the prior's layers.

@@ -13,8 +13,10 @@ const WrittenPlace* place_in(const ImageFiles& layout, const Component& componen
 
 const ImageFiles* layout_of(const Checkpoint& checkpoint, std::span<const KnownFamily> families) {
   std::vector<const Component*> known;
-  for (const Component& c : checkpoint.components())
+  for (const Component& c : checkpoint.components()) {
     if (std::ranges::any_of(families, [&](const KnownFamily& f) { return place_in(*f.files, c); })) known.push_back(&c);
+    else if (const Slot* slot = slot_of(families, c.name); slot && slot->role == ComponentRole::denoiser) return nullptr;
+  }
   if (known.empty()) return nullptr;
   const auto has_all = [&](const ImageFiles& layout) {
     if (!std::ranges::all_of(known, [&](const Component* c) { return place_in(layout, *c); })) return false;

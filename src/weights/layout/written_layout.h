@@ -6,7 +6,8 @@
 namespace hearth {
 
 // The family in whose layout a checkpoint is written. A family qualifies if its layout holds every component that any layout holds; among
-// those, the one with the fewest components is chosen. nullptr if none qualifies, or no layout holds any of the components.
+// those, the one with the fewest components is chosen. nullptr if none qualifies, or no layout holds any of the components, or none holds
+// its denoiser.
 const ImageFiles* layout_of(const Checkpoint& checkpoint, std::span<const KnownFamily> families);
 
 // A component's place in a layout, by its name and class; nullptr if it has none.
