@@ -159,7 +159,7 @@ class LatentModel {
   // UsageError or WeightError unless `refiner`, a second checkpoint, can execute the last steps of this model's runs.
   virtual void require_refiner(const LatentModel& refiner, const std::string& where) const;
   // A model of the same checkpoint that makes the images' latents, from noise and in steps of its own, from those of this one. It has the
-  // same conditionings. Null: there is none.
+  // same conditionings. nullptr if this model makes them itself.
   virtual std::unique_ptr<const LatentModel> second() const { return nullptr; }
   virtual const AutoencoderConfig* autoencoder() const { return nullptr; }  // the codec's, if it is one
 

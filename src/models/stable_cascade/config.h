@@ -18,7 +18,8 @@ namespace hearth::models::stable_cascade {
 inline constexpr std::string_view family_name = "stable_cascade";
 
 // Components by their names: a folder of the decoder, to which the user adds the prior, or one of both, where the prior's begin with
-// "prior_" (StableCascadeCombinedPipeline). Empty: there is none.
+// "prior_" (StableCascadeCombinedPipeline). A name is empty if the
+// checkpoint lacks that component.
 struct Names {
   std::string_view text_encoder, tokenizer, prior, prior_scheduler, image_encoder, feature_extractor;
 };

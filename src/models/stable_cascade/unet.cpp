@@ -87,7 +87,7 @@ std::vector<Level> levels_of(const Scope& w, const UnetConfig& c, bool down) {
   return all;
 }
 
-// All blocks of a level, once more after each 1×1 convolution. skip: for its first block; undefined if there is none.
+// Runs all blocks of a level, and again after each 1×1 convolution. `skip` is for its first block; undefined on the way down.
 Tensor through(const Level& level, Tensor x, const Tensor& skip, std::span<const Tensor> embeddings, const Tensor& rows) {
   for (size_t run = 0; run <= level.repeats.size(); ++run) {
     for (const Block& b : level.blocks) {
