@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "backends/backends.h"
 #include "core/files/json.h"
+#include "support/detached_backend.h"
 #include "support/tolerance.h"
 #include "weights/seeded.h"
 
@@ -108,6 +110,60 @@ void EditingCases::expect_golden_latents(double limit) {
     if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
     EXPECT_LE(error, limit);
   }
+}
+
+void EditingCases::expect_golden_latents_on_every_backend(const std::vector<std::string>& names, double limit) {
+  add_detached_backend();
+  for (const std::string backend : {"reference", "detached", "avx2", "avx512"}) {
+    const bool path = backend.starts_with("avx");
+    if (path && !cpu_path_available(backend)) continue;
+    if (path) ::setenv("HEARTH_CPU", backend.c_str(), 1);
+    for (const std::string& name : names) {
+      const Json& c = cases.at(name);
+      Model model = Model::open(folder_of(c), {.device = path ? "cpu" : backend, .precision = Precision::f32});
+      const double error = relative_error(model.generate(request_of(c)).latents.values, golden(name).to_vector());
+      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s %s: %.1e\n", backend.c_str(), name.c_str(), error);
+      EXPECT_LE(error, limit) << backend << " " << name;
+    }
+    ::unsetenv("HEARTH_CPU");
+  }
+}
+
+void EditingCases::expect_same_in_any_batch_and_after_a_stop(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const Json& c = cases.at(name);
+    Request request = request_of(c);
+    request.batch_size = 1, request.compat = Compat::hearth;  // each image has a seed of its own
+    const auto latents = [&](const std::function<void(Request&)>& change = {}) {
+      Request r = request;
+      if (change) change(r);
+      return model_of(c).generate(r).latents.values;
+    };
+    const std::vector<float> whole = latents();
+    EXPECT_EQ(Model::open(folder_of(c), {.threads = 3, .precision = Precision::f32}).generate(request).latents.values, whole);
+    Request first = request;
+    first.stop_after = 1;
+    const auto state = model_of(c).generate(first).state;
+    ASSERT_TRUE(state.has_value());
+    EXPECT_EQ(latents([&](Request& r) { r.resume = state; }), whole);
+    std::vector<float> both = whole;
+    const std::vector<float> second = latents([](Request& r) { r.seed = *r.seed + 1; });
+    both.insert(both.end(), second.begin(), second.end());
+    EXPECT_EQ(latents([](Request& r) { r.batch_size = 2; }), both);
+  }
+}
+
+void EditingCases::expect_planned_memory(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
+      const Json& c = cases.at(name);
+      Request r = request_of(c);
+      r.decode = true;
+      Model model = Model::open(folder_of(c), {.threads = 2, .precision = Precision::f32, .memory_limit = limit});
+      const Json memory = Json::parse(model.generate(r).report).at("memory");
+      EXPECT_EQ(memory.at("measured").at("peak"), memory.at("planned").at("peak")) << name;
+    }
 }
 
 }  // namespace hearth::test

@@ -30,6 +30,12 @@ struct EditingCases {
 
   // Compares the latents of every case with the golden ones, relative L2.
   void expect_golden_latents(double limit);
+  // The same for some cases, on every backend and every path of the CPU that this one has.
+  void expect_golden_latents_on_every_backend(const std::vector<std::string>& names, double limit);
+  // The latents have the same bits with other numbers of threads, after a stop, and for each image of a batch.
+  void expect_same_in_any_batch_and_after_a_stop(const std::vector<std::string>& names);
+  // The peak that is planned is the one that is measured, with and without a memory limit.
+  void expect_planned_memory(const std::vector<std::string>& names);
 
  private:
   std::map<std::string, Model> models_;

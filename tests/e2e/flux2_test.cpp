@@ -34,20 +34,7 @@ struct Flux2 : testing::Test, EditingCases {
 TEST_F(Flux2, latents_are_those_of_diffusers) { expect_golden_latents(2e-5); }  // observed 1.3e-7 to 3.2e-6
 
 TEST_F(Flux2, latents_are_those_of_diffusers_on_every_backend) {
-  add_detached_backend();
-  for (const std::string backend : {"reference", "detached", "avx2", "avx512"}) {
-    const bool path = backend.starts_with("avx");
-    if (path && !cpu_path_available(backend)) continue;
-    if (path) ::setenv("HEARTH_CPU", backend.c_str(), 1);
-    for (const char* name : {"few_tokens", "klein_little", "klein_long"}) {
-      const Json& c = cases.at(name);
-      Model model = Model::open(folder_of(c), {.device = path ? "cpu" : backend, .precision = Precision::f32});
-      const double error = relative_error(model.generate(request_of(c)).latents.values, golden(name).to_vector());
-      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s %s: %.1e\n", backend.c_str(), name, error);
-      EXPECT_LE(error, 2e-5) << backend << " " << name;  // observed 1.4e-7 to 5.6e-7
-    }
-    ::unsetenv("HEARTH_CPU");
-  }
+  expect_golden_latents_on_every_backend({"few_tokens", "klein_little", "klein_long"}, 2e-5);  // observed 1.4e-7 to 5.6e-7
 }
 
 TEST_F(Flux2, each_setting_has_its_effect) {
@@ -89,36 +76,10 @@ TEST_F(Flux2, previews_are_as_large_as_the_image) {
 
 // Threads, batches and interruptions change nothing.
 TEST_F(Flux2, a_run_is_the_same_in_any_batch_and_after_a_stop) {
-  for (const char* name : {"few_tokens", "klein_little", "klein_reference"}) {
-    SCOPED_TRACE(name);
-    const Json& c = cases.at(name);
-    Request r = request_of(c);
-    r.batch_size = 1;
-    const auto whole = model_of(c).generate(r).latents.values;
-    EXPECT_EQ(Model::open(folder_of(c), {.threads = 3, .precision = Precision::f32}).generate(r).latents.values, whole);
-    Request first = r;
-    first.stop_after = 1;
-    Request rest = r;
-    rest.resume = model_of(c).generate(first).state;
-    ASSERT_TRUE(rest.resume.has_value());
-    EXPECT_EQ(model_of(c).generate(rest).latents.values, whole);
-    r.batch_size = 2, r.compat = Compat::hearth;
-    const auto batch = model_of(c).generate(r).latents.values;
-    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), batch.begin()));
-  }
+  expect_same_in_any_batch_and_after_a_stop({"few_tokens", "klein_little", "klein_reference"});
 }
 
-TEST_F(Flux2, memory_is_planned_before_the_run) {
-  for (const char* name : {"few_tokens", "klein_reference"})
-    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
-      const Json& c = cases.at(name);
-      Request r = request_of(c);
-      r.decode = true;
-      Model model = Model::open(folder_of(c), {.threads = 2, .precision = Precision::f32, .memory_limit = limit});
-      const Json memory = Json::parse(model.generate(r).report).at("memory");
-      EXPECT_EQ(memory.at("measured").at("peak"), memory.at("planned").at("peak")) << name;
-    }
-}
+TEST_F(Flux2, memory_is_planned_before_the_run) { expect_planned_memory({"few_tokens", "klein_reference"}); }
 
 // Black Forest Labs' names, in one file and as a GGUF file of the transformer.
 TEST_F(Flux2, every_layout_gives_the_same_bits) {

@@ -38,20 +38,8 @@ TEST_F(Flux, latents_are_those_of_diffusers) {
 }
 
 TEST_F(Flux, latents_are_those_of_diffusers_on_every_backend) {
-  add_detached_backend();
-  for (const std::string backend : {"reference", "detached", "avx2", "avx512"}) {
-    const bool path = backend.starts_with("avx");
-    if (path && !cpu_path_available(backend)) continue;
-    if (path) ::setenv("HEARTH_CPU", backend.c_str(), 1);
-    for (const char* name : {"default", "true_cfg", "schnell", "image_060", "paint_batch", "fill", "control_paint"}) {
-      const Json& c = cases.at(name);
-      Model model = Model::open(folder_of(c), {.device = path ? "cpu" : backend, .precision = Precision::f32});
-      const double error = relative_error(model.generate(request_of(c)).latents.values, golden(name).to_vector());
-      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s %s: %.1e\n", backend.c_str(), name, error);
-      EXPECT_LE(error, 3e-5) << backend << " " << name;  // observed 5.1e-7 to 1.1e-5
-    }
-    ::unsetenv("HEARTH_CPU");
-  }
+  expect_golden_latents_on_every_backend({"default", "true_cfg", "schnell", "image_060", "paint_batch", "fill", "control_paint"},
+                                         3e-5);  // observed 5.1e-7 to 1.1e-5
 }
 
 // A second text encoder, other guidance, negative prompts with true CFG, more tokens: each changes the result, and nothing else does.
@@ -108,25 +96,8 @@ TEST_F(Flux, each_program_has_its_own_shift) {
 
 // Threads, batches and interruptions change nothing.
 TEST_F(Flux, a_run_is_the_same_in_any_batch_and_after_a_stop) {
-  for (const char* name : {"default", "true_cfg", "schnell", "image_060", "paint_060", "fill", "control", "control_paint"}) {
-    SCOPED_TRACE(name);
-    const Json& c = cases.at(name);
-    Request r = request_of(c);
-    const auto whole = model_of(c).generate(r).latents.values;
-    EXPECT_EQ(Model::open(folder_of(c), {.threads = 3, .precision = Precision::f32}).generate(r).latents.values, whole);
-    Request first = r;
-    first.stop_after = 1;
-    r.resume = model_of(c).generate(first).state;
-    ASSERT_TRUE(r.resume.has_value());
-    EXPECT_EQ(model_of(c).generate(r).latents.values, whole);
-    Request both = request_of(c);
-    both.batch_size = 2;
-    const auto batch = model_of(c).generate(both).latents.values;
-    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), batch.begin()));
-    both.batch_size = 1, both.seed = *both.seed + 1;
-    const auto second = model_of(c).generate(both).latents.values;
-    EXPECT_TRUE(std::equal(second.begin(), second.end(), batch.begin() + std::ptrdiff_t(whole.size())));
-  }
+  expect_same_in_any_batch_and_after_a_stop(
+      {"default", "true_cfg", "schnell", "image_060", "paint_060", "fill", "control", "control_paint"});
 }
 
 // Second passes, masked regions and outpainting have sides that are multiples of 16.
@@ -151,17 +122,7 @@ TEST_F(Flux, every_kind_of_run_has_sides_that_tokens_fill) {
 }
 
 TEST_F(Flux, memory_is_planned_before_the_run) {
-  for (const char* name : {"default", "true_cfg", "image_060", "fill", "control", "kontext"})
-    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
-      const Json& c = cases.at(name);
-      Request r = request_of(c);
-      r.decode = true;
-      Model model = Model::open(folder_of(c), {.threads = 2, .precision = Precision::f32, .memory_limit = limit});
-      const Json memory = Json::parse(model.generate(r).report).at("memory");
-      const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
-      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: planned %ld measured %ld\n", name, long(planned), long(measured));
-      EXPECT_EQ(measured, planned) << name;
-    }
+  expect_planned_memory({"default", "true_cfg", "image_060", "fill", "control", "kontext"});
 }
 
 // Black Forest Labs' names: with everything in one file, with each network in a file of its own, and a folder with other files.

@@ -40,20 +40,8 @@ struct ZImage : testing::Test, EditingCases {
 TEST_F(ZImage, latents_are_those_of_diffusers) { expect_golden_latents(1e-4); }
 
 TEST_F(ZImage, latents_are_those_of_diffusers_on_every_backend) {
-  add_detached_backend();
-  for (const std::string backend : {"reference", "detached", "avx2", "avx512"}) {
-    const bool path = backend.starts_with("avx");
-    if (path && !cpu_path_available(backend)) continue;
-    if (path) ::setenv("HEARTH_CPU", backend.c_str(), 1);
-    for (const char* name : {"default", "negative", "normalized", "mu", "image_060", "paint_batch"}) {
-      const Json& c = cases.at(name);
-      Model model = Model::open(folder_of(c), {.device = path ? "cpu" : backend, .precision = Precision::f32});
-      const double error = relative_error(model.generate(request_of(c)).latents.values, golden(name).to_vector());
-      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s %s: %.1e\n", backend.c_str(), name, error);
-      EXPECT_LE(error, 2e-5) << backend << " " << name;  // observed 1.2e-6 to 5.4e-6
-    }
-    ::unsetenv("HEARTH_CPU");
-  }
+  expect_golden_latents_on_every_backend({"default", "negative", "normalized", "mu", "image_060", "paint_batch"},
+                                         2e-5);  // observed 1.2e-6 to 5.4e-6
 }
 
 // The reference's scale counts from the prompt's prediction; that of ComfyUI and A1111 from the negative prompt's.
@@ -92,35 +80,10 @@ TEST_F(ZImage, what_has_no_effect_is_said) {
 
 // Threads, batches and interruptions change nothing.
 TEST_F(ZImage, a_run_is_the_same_in_any_batch_and_after_a_stop) {
-  for (const char* name : {"default", "turbo", "image_060", "paint_060"}) {
-    SCOPED_TRACE(name);
-    const Json& c = cases.at(name);
-    Request r = request_of(c);
-    const auto whole = model_of(c).generate(r).latents.values;
-    EXPECT_EQ(Model::open(folder_of(c), {.threads = 3, .precision = Precision::f32}).generate(r).latents.values, whole);
-    Request first = r;
-    first.stop_after = 1;
-    r.resume = model_of(c).generate(first).state;
-    ASSERT_TRUE(r.resume.has_value());
-    EXPECT_EQ(model_of(c).generate(r).latents.values, whole);
-    Request both = request_of(c);
-    both.batch_size = 2;
-    const auto batch = model_of(c).generate(both).latents.values;
-    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), batch.begin()));
-  }
+  expect_same_in_any_batch_and_after_a_stop({"default", "turbo", "image_060", "paint_060"});
 }
 
-TEST_F(ZImage, memory_is_planned_before_the_run) {
-  for (const char* name : {"default", "image_060"})
-    for (const int64_t limit : {int64_t(0), int64_t(2'000'000'000)}) {
-      const Json& c = cases.at(name);
-      Request r = request_of(c);
-      r.decode = true;
-      Model model = Model::open(folder_of(c), {.threads = 2, .precision = Precision::f32, .memory_limit = limit});
-      const Json memory = Json::parse(model.generate(r).report).at("memory");
-      EXPECT_EQ(memory.at("measured").at("peak"), memory.at("planned").at("peak")) << name;
-    }
-}
+TEST_F(ZImage, memory_is_planned_before_the_run) { expect_planned_memory({"default", "image_060"}); }
 
 // The authors' names: with everything in one file, and with each network in a file of its own.
 TEST_F(ZImage, every_layout_gives_the_same_bits) {
