@@ -36,6 +36,7 @@ struct AmxTiles {
     if constexpr (c == 2) _tile_dpbf16ps(2, 5, 6);
     if constexpr (c == 3) _tile_dpbf16ps(3, 5, 7);
   }
+  static inline __attribute__((always_inline)) void prefetch(const void* line) { _mm_prefetch(line, _MM_HINT_T0); }
 };
 #undef HEARTH_EACH_TILE
 

@@ -47,6 +47,7 @@ struct EmulatedTiles {
       memcpy(tiles[c][m], sum, sizeof sum);
     }
   }
+  static void prefetch(const void*) {}
 };
 
 double product_loop(int64_t rounds) {

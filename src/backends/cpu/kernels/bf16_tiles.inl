@@ -29,6 +29,7 @@ void tile_block(const Bf16Run* run, int64_t count, const uint16_t* b, const Bf16
       T::template load<4>(run->half[0] + k, stride0);
       T::template load<6>(b, right_step);
       if constexpr (columns == 2) T::template load<7>(b + 32, right_step);
+      for (int line = 0; line < 16 * columns; ++line) T::prefetch(b + columns * 512 + line * 32);  // of the next step, from L2
       T::template multiply<0, 4, 6>();
       if constexpr (halves == 2) T::template load<5>(run->half[1] + k, stride1);
       if constexpr (columns == 2) T::template multiply<1, 4, 7>();
