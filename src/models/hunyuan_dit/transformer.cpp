@@ -136,7 +136,7 @@ Tensor Pooler::operator()(const Tensor& x) const {
   return out(y.view({B, C}));
 }
 
-Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+Stem::Stem(const Scope& w, const TransformerConfig& c)
     : config(c),
       text_1(w / "text_embedder" / "linear_1", c.t5, 4 * c.t5),
       text_2(w / "text_embedder" / "linear_2", 4 * c.t5, c.text),
@@ -146,12 +146,9 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       pooler(extra(w) / "pooler", c),
       style(c.conditions ? (extra(w) / "style_embedder").tensor("weight", {1, c.width()}) : Tensor()),
       extra_1((extra(w) / "extra_embedder" / "linear_1").exact(), extra_width(c), 4 * c.width()),
-      extra_2((extra(w) / "extra_embedder" / "linear_2").exact(), 4 * c.width(), c.width()),
-      blocks(w / "blocks", c.layers, [c](const Scope& block, int64_t i) { return Block(block, c, i > c.layers / 2); }),
-      norm_out(w / "norm_out", c.width(), 2),
-      proj_out(w / "proj_out", c.width(), c.patch * c.patch * 2 * c.in_channels) {}
+      extra_2((extra(w) / "extra_embedder" / "linear_2").exact(), 4 * c.width(), c.width()) {}
 
-void Transformer::check(const Tensor& x, const Inputs& in) const {
+void Stem::check(const Tensor& x, const Inputs& in) const {
   const auto [B, h, w, C] = x.dims<4>();
   const int64_t p = config.patch;
   if (C != config.in_channels) fail<ShapeError>("hunyuan_dit: x is {}, expected {} channels", x.shape(), config.in_channels);
@@ -174,21 +171,33 @@ void Transformer::check(const Tensor& x, const Inputs& in) const {
   check_lengths(in.text_lengths, config.text_rows), check_lengths(in.t5_lengths, config.t5_rows);
 }
 
-// → [B, W]
-Tensor Transformer::embed(Backend& backend, int64_t B, const Inputs& in) const {
+Tensor Stem::tokens(const Tensor& x) const {
+  const auto [B, h, w, C] = x.dims<4>();
+  return in_block("pos_embed", [&, B = B, T = h / config.patch * (w / config.patch)] { return patches(x).view({B, T, config.width()}); });
+}
+
+Tensor Stem::rotations(const Tensor& x) const {
+  const int64_t p = config.patch;
+  return rotary_table(x.backend(), x.size(1) / p, x.size(2) / p, config.head_size, 512 / 8 / p);
+}
+
+Tensor Stem::embedding(const Tensor& x, const Inputs& in) const {
+  const int64_t B = x.size(0);
   const std::vector<float> each = in.timesteps.size() == 1 ? std::vector<float>(size_t(B), in.timesteps[0])
                                                            : std::vector<float>(in.timesteps.begin(), in.timesteps.end());
   const Tensor pooled = in_block("time_extra_emb.pooler", [&] { return pooler(in.t5); });
-  return in_block("time_extra_emb", [&] {
+  const Tensor embedded = in_block("time_extra_emb", [&] {
     Tensor all = pooled;
     if (config.conditions) { all = ops::concat({pooled, in.sizes, of_each(style, B)}, 1); }
-    return timestep_embedder(nn::embed_timesteps(backend, each, {.channels = time_channels}),
+    return timestep_embedder(nn::embed_timesteps(x.backend(), each, {.channels = time_channels}),
                              extra_2(extra_1(all, {.activation = Activation::silu})));
   });
+  return ops::activate(embedded, Activation::silu);
 }
 
-// The rows of both texts, and learned ones in the places of padding: [B, text_rows + t5_rows, config.text].
-Tensor Transformer::context(int64_t B, const Inputs& in) const {
+// Learned rows stand in the places of padding.
+Tensor Stem::context(const Tensor& x, const Inputs& in) const {
+  const int64_t B = x.size(0);
   const Tensor projected = in_block("text_embedder", [&] {
     return text_2(text_1(in.t5, {.activation = Activation::silu, .stored = Stored::inner}), {.out = DType::f32});
   });
@@ -208,13 +217,18 @@ Tensor Transformer::context(int64_t B, const Inputs& in) const {
   return texts.size() == 1 ? texts[0] : ops::concat(texts, 0);
 }
 
+Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+    : config(c),
+      stem(w, c),
+      blocks(w / "blocks", c.layers, [c](const Scope& block, int64_t i) { return Block(block, c, i > c.layers / 2); }),
+      norm_out(w / "norm_out", c.width(), 2),
+      proj_out(w / "proj_out", c.width(), c.patch * c.patch * 2 * c.in_channels) {}
+
 Tensor Transformer::operator()(const Tensor& x, const Inputs& in) const {
-  check(x, in);
-  const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p, W = config.width();
-  Backend& backend = x.backend();
-  Tensor y = in_block("pos_embed", [&] { return patches(x).view({B, rows * columns, W}); });
-  const Tensor embedding = ops::activate(embed(backend, B, in), Activation::silu), text = context(B, in);
-  const Tensor table = rotary_table(backend, rows, columns, config.head_size, 512 / 8 / p);
+  stem.check(x, in);
+  const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p;
+  Tensor y = stem.tokens(x);
+  const Tensor embedding = stem.embedding(x, in), text = stem.context(x, in), table = stem.rotations(x);
   std::vector<Tensor> skips;
   const int64_t middle = config.layers / 2;
   int64_t layer = 0;

@@ -71,12 +71,16 @@ struct Inputs {
   Tensor sizes = {};                                        // embed_sizes, [B, 6 · 256]; read only if config.conditions
 };
 
-struct Transformer {
-  Transformer(const Scope& w, const TransformerConfig& config);
+// The layers that read the inputs, of the transformer. `x`: [B, h, w, in_channels], sides multiples of the
+// patch.
+struct Stem {
+  Stem(const Scope& w, const TransformerConfig& config);
 
-  // x [B, h, w, in_channels], sides multiples of the patch → [B, h, w, 2·in_channels]. ShapeError if the shapes do not match. Taps:
-  // "pos_embed", "time_extra_emb.pooler", "time_extra_emb", "text_embedder", "blocks.i", "norm_out".
-  Tensor operator()(const Tensor& x, const Inputs& inputs) const;
+  void check(const Tensor& x, const Inputs& inputs) const;        // ShapeError if the shapes do not match
+  Tensor tokens(const Tensor& x) const;                           // [B, T, W], row by row. Tap "pos_embed"
+  Tensor embedding(const Tensor& x, const Inputs& inputs) const;  // [B, W], activated. Taps "time_extra_emb.pooler", "time_extra_emb"
+  Tensor context(const Tensor& x, const Inputs& inputs) const;    // [B, text_rows + t5_rows, config.text]. Tap "text_embedder"
+  Tensor rotations(const Tensor& x) const;                        // rotary_table
 
   TransformerConfig config;
   nn::Linear text_1, text_2;           // text_embedder.linear_1, linear_2
@@ -86,14 +90,20 @@ struct Transformer {
   Pooler pooler;
   Tensor style;                 // time_extra_emb.style_embedder.weight [1, W]; undefined without conditions
   nn::Linear extra_1, extra_2;  // time_extra_emb.extra_embedder.linear_1, linear_2
-  Blocks<Block> blocks;         // blocks.i
-  nn::Modulation norm_out;      // scale, shift
-  nn::Linear proj_out;
+};
 
- private:
-  void check(const Tensor& x, const Inputs& inputs) const;
-  Tensor embed(Backend& backend, int64_t B, const Inputs& inputs) const;
-  Tensor context(int64_t B, const Inputs& inputs) const;
+struct Transformer {
+  Transformer(const Scope& w, const TransformerConfig& config);
+
+  // x [B, h, w, in_channels], sides multiples of the patch → [B, h, w, 2·in_channels]. ShapeError if the shapes do not match. Taps:
+  // "pos_embed", "time_extra_emb.pooler", "time_extra_emb", "text_embedder", "blocks.i", "norm_out".
+  Tensor operator()(const Tensor& x, const Inputs& inputs) const;
+
+  TransformerConfig config;
+  Stem stem;
+  Blocks<Block> blocks;     // blocks.i
+  nn::Modulation norm_out;  // scale, shift
+  nn::Linear proj_out;
 };
 
 }  // namespace hearth::models::hunyuan_dit
