@@ -29,13 +29,6 @@ Tensor added(const Tensor& x, const nn::RmsNorm& norm, const Tensor& y, const Te
   return ops::add(x, gate ? ops::affine(z, gate, {}) : z);
 }
 
-// Tokens [n, T, D], followed by copies of `token` [1, D] up to a multiple of 32.
-Tensor padded(const Tensor& x, const Tensor& token) {
-  const auto [n, T, D] = x.dims<3>();
-  const int64_t more = TransformerConfig::padded(T) - T;
-  return more == 0 ? x : ops::concat({x, ops::repeat_batch(token, n * more).view({n, more, D})}, 1);
-}
-
 }  // namespace
 
 Tensor pack(const Tensor& latents) {
@@ -52,6 +45,12 @@ Tensor unpack(const Tensor& tokens, int64_t h, int64_t w) {
     fail<ShapeError>("z_image: tokens {} are not those of latents of {}×{}", tokens.shape(), h, w);
   const Tensor pixels = ops::contiguous(tokens.slice(1, 0, T)).view({n, h / 2, w / 2, 2, 2, K / 4});
   return ops::contiguous(pixels.permute({0, 1, 3, 2, 4, 5})).view({n, h, w, K / 4});
+}
+
+Tensor padded(const Tensor& x, const Tensor& token) {
+  const auto [n, T, D] = x.dims<3>();
+  const int64_t more = TransformerConfig::padded(T) - T;
+  return more == 0 ? x : ops::concat({x, ops::repeat_batch(token, n * more).view({n, more, D})}, 1);
 }
 
 RotaryTables rotary_tables(const TransformerConfig& c, int64_t rows, int64_t columns, int64_t text_tokens, Backend& backend) {
@@ -129,7 +128,7 @@ Tensor Block::operator()(const Tensor& x, const Tensor& time, const Tensor& tabl
   return y;
 }
 
-Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+Stem::Stem(const Scope& w, const TransformerConfig& c)
     : config(c),
       t_in((w / "t_embedder" / "mlp" / 0).exact(), sinusoid_width, time_hidden),
       t_out((w / "t_embedder" / "mlp" / 2).exact(), time_hidden, c.time_width()),
@@ -139,12 +138,9 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       x_pad(w.tensor("x_pad_token", {1, c.width})),
       cap_pad(w.tensor("cap_pad_token", {1, c.width})),
       noise_refiner(w / "noise_refiner", c.refiner_layers, [c](const Scope& block) { return Block(block, c, true); }),
-      context_refiner(w / "context_refiner", c.refiner_layers, [c](const Scope& block) { return Block(block, c, false); }),
-      layers(w / "layers", c.layers, [c](const Scope& block) { return Block(block, c, true); }),
-      final_adaln((w / "all_final_layer" / "2-1" / "adaLN_modulation" / 1).exact(), c.time_width(), c.width),
-      final_linear(w / "all_final_layer" / "2-1" / "linear", c.width, 4 * c.channels) {}
+      context_refiner(w / "context_refiner", c.refiner_layers, [c](const Scope& block) { return Block(block, c, false); }) {}
 
-void Transformer::check(const Tensor& x, std::span<const float> times, const Tensor& text) const {
+void Stem::check(const Tensor& x, std::span<const float> times, const Tensor& text) const {
   const auto [n, h, w, C] = x.dims<4>();
   if (C != config.channels || h < 2 || w < 2 || h % 2 != 0 || w % 2 != 0)
     fail<ShapeError>("z_image: latents {}, expected [n, h, w, {}] with even h and w", x.shape(), config.channels);
@@ -158,22 +154,44 @@ void Transformer::check(const Tensor& x, std::span<const float> times, const Ten
                      text.size(1), most[1], most[2], most[0] - 1);
 }
 
-Tensor Transformer::operator()(const Tensor& x, std::span<const float> times, const Tensor& states) const {
-  check(x, times, states);
-  const auto [n, h, w, C] = x.dims<4>();
-  Backend& backend = x.backend();
+Tensor Stem::time(const Tensor& x, std::span<const float> times) const {
   std::vector<float> scaled;
-  for (int64_t i = 0; i < n; ++i) scaled.push_back(times[times.size() == 1 ? 0 : size_t(i)] * float(config.time_scale));
-  const Tensor time = in_block("t_embedder", [&] {
-    return t_out(t_in(nn::embed_timesteps(backend, scaled, {.channels = sinusoid_width}), {.activation = Activation::silu}));
+  for (int64_t i = 0; i < x.size(0); ++i) scaled.push_back(times[times.size() == 1 ? 0 : size_t(i)] * float(config.time_scale));
+  return in_block("t_embedder", [&] {
+    return t_out(t_in(nn::embed_timesteps(x.backend(), scaled, {.channels = sinusoid_width}), {.activation = Activation::silu}));
   });
-  const RotaryTables tables = rotary_tables(config, h / 2, w / 2, states.size(1), backend);
-  Tensor image = in_block("all_x_embedder.2-1", [&] { return padded(x_embedder(pack(x), {.out = DType::f32}), x_pad); });
-  for (const Block& block : noise_refiner) image = block(image, time, tables.image);
+}
+
+RotaryTables Stem::tables(const Tensor& x, const Tensor& text) const {
+  return rotary_tables(config, x.size(1) / 2, x.size(2) / 2, text.size(1), x.backend());
+}
+
+Tensor Stem::image_tokens(const Tensor& x) const {
+  return in_block("all_x_embedder.2-1", [&] { return padded(x_embedder(pack(x), {.out = DType::f32}), x_pad); });
+}
+
+Tensor Stem::text_tokens(const Tensor& states, const RotaryTables& tables) const {
   Tensor text = in_block("cap_embedder", [&] { return padded(cap_embedder(cap_norm(states), {.out = DType::f32}), cap_pad); });
   for (const Block& block : context_refiner) text = block(text, {}, tables.text);
-  Tensor all = ops::concat({image, text}, 1);
-  image = text = {};
+  return text;
+}
+
+Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+    : config(c),
+      stem(w, c),
+      layers(w / "layers", c.layers, [c](const Scope& block) { return Block(block, c, true); }),
+      final_adaln((w / "all_final_layer" / "2-1" / "adaLN_modulation" / 1).exact(), c.time_width(), c.width),
+      final_linear(w / "all_final_layer" / "2-1" / "linear", c.width, 4 * c.channels) {}
+
+Tensor Transformer::operator()(const Tensor& x, std::span<const float> times, const Tensor& states) const {
+  stem.check(x, times, states);
+  const auto [n, h, w, C] = x.dims<4>();
+  const Tensor time = stem.time(x, times);
+  const RotaryTables tables = stem.tables(x, states);
+  Tensor image = stem.image_tokens(x);
+  for (const Block& block : stem.noise_refiner) image = block(image, time, tables.image);
+  Tensor all = ops::concat({image, stem.text_tokens(states, tables)}, 1);
+  image = {};
   const Tensor table = ops::concat({tables.image, tables.text}, 1);
   for (const Block& block : layers) all = block(all, time, table);
   const BlockScope block("all_final_layer.2-1");

@@ -46,13 +46,17 @@ struct Block {
   std::string path;
 };
 
-struct Transformer {
-  Transformer(const Scope& w, const TransformerConfig& config);
+// The layers that prepare the streams of the transformer. `x` [n, h, w, C]; `times` 0 (noise) to 1
+// (image), one for all or one per image; `text` states [n, L, text].
+struct Stem {
+  Stem(const Scope& w, const TransformerConfig& config);
 
-  // x [n, h, w, C] at `times`, 0 (noise) to 1 (image), one for all or one per image, under text states [n, L, text] → the prediction as x,
-  // f32: image − noise. ShapeError if the shapes do not match, or for more positions than the network has.
-  // Taps: each block under diffusers' path.
-  Tensor operator()(const Tensor& x, std::span<const float> times, const Tensor& text) const;
+  // ShapeError if the shapes do not match, or for more positions than the network has.
+  void check(const Tensor& x, std::span<const float> times, const Tensor& text) const;
+  Tensor time(const Tensor& x, std::span<const float> times) const;          // [n, time_width]
+  Tensor image_tokens(const Tensor& x) const;                                // padded, not refined: [n, S, D]
+  Tensor text_tokens(const Tensor& text, const RotaryTables& tables) const;  // padded and refined: [n, L, D]
+  RotaryTables tables(const Tensor& x, const Tensor& text) const;
 
   TransformerConfig config;
   nn::Linear t_in, t_out;  // t_embedder.mlp.0, t_embedder.mlp.2
@@ -60,11 +64,24 @@ struct Transformer {
   nn::RmsNorm cap_norm;    // cap_embedder.0, cap_embedder.1
   nn::Linear cap_embedder;
   Tensor x_pad, cap_pad;  // [1, D]
-  Blocks<Block> noise_refiner, context_refiner, layers;
-  nn::Linear final_adaln, final_linear;  // all_final_layer.2-1: adaLN_modulation.1, linear
+  Blocks<Block> noise_refiner, context_refiner;
+};
 
- private:
-  void check(const Tensor& x, std::span<const float> times, const Tensor& text) const;
+// Tokens [n, T, D], followed by copies of `token` [1, D] up to a multiple of 32.
+Tensor padded(const Tensor& x, const Tensor& token);
+
+struct Transformer {
+  Transformer(const Scope& w, const TransformerConfig& config);
+
+  // x [n, h, w, C] at `times`, 0 (noise) to 1 (image), one for all or one per image, under text states [n, L, text] → the prediction as x,
+  // f32: image − noise. ShapeError if the shapes do not match, or for more positions
+  // than the network has. Taps: each block under diffusers' path.
+  Tensor operator()(const Tensor& x, std::span<const float> times, const Tensor& text) const;
+
+  TransformerConfig config;
+  Stem stem;
+  Blocks<Block> layers;
+  nn::Linear final_adaln, final_linear;  // all_final_layer.2-1: adaLN_modulation.1, linear
 };
 
 }  // namespace hearth::models::z_image
