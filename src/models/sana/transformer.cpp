@@ -127,7 +127,7 @@ Tensor Block::operator()(const Tensor& x, const Caption& caption, const Tensor& 
   return y;
 }
 
-Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+Stem::Stem(const Scope& w, const TransformerConfig& c)
     : config(c),
       patches(w / "patch_embed" / "proj", c.in_channels, c.width(), c.patch, ConvSpec::plane(c.patch)),
       timestep_embedder(c.guidance_embedding ? w / "time_embed" / "timestep_embedder" : w / "time_embed" / "emb" / "timestep_embedder",
@@ -135,16 +135,12 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       time_linear((w / "time_embed" / "linear").exact(), c.width(), 6 * c.width()),
       caption_1(w / "caption_projection" / "linear_1", c.text_width, c.width()),
       caption_2(w / "caption_projection" / "linear_2", c.width(), c.width()),
-      caption_norm(w / "caption_norm", c.width(), rms_eps),
-      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block) { return Block(block, c); }),
-      table(w.tensor("scale_shift_table", {2, c.width()})),
-      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {
+      caption_norm(w / "caption_norm", c.width(), rms_eps) {
   if (c.guidance_embedding) guidance_embedder.emplace(w / "time_embed" / "guidance_embedder", time_channels, c.width());
-  if (table) table = table.view({1, 2 * c.width()});
 }
 
-void Transformer::check(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-                        std::span<const int64_t> rows) const {
+void Stem::check(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
+                 std::span<const int64_t> rows) const {
   const auto [B, h, w, C] = x.dims<4>();
   const int64_t p = config.patch;
   if (C != config.in_channels) fail<ShapeError>("sana: x is {}, expected {} channels", x.shape(), config.in_channels);
@@ -158,8 +154,7 @@ void Transformer::check(const Tensor& x, std::span<const float> timesteps, std::
   if (int64_t(rows.size()) != B) fail<ShapeError>("sana: {} numbers of text rows, expected one for each of {} images", rows.size(), B);
 }
 
-// → [B, T, W]
-Tensor Transformer::embed_image(const Tensor& x) const {
+Tensor Stem::tokens(const Tensor& x) const {
   return in_block("patch_embed", [&] {
     const int64_t B = x.size(0), rows = x.size(1) / config.patch, columns = x.size(2) / config.patch;
     Epilogue e{.out = DType::f32};
@@ -173,37 +168,51 @@ Tensor Transformer::embed_image(const Tensor& x) const {
   });
 }
 
-// → temb [B, W]
-Tensor Transformer::embed_time(Backend& backend, int64_t images, std::span<const float> timesteps, std::optional<float> guidance) const {
+Tensor Stem::time(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance) const {
+  const int64_t images = x.size(0);
   return in_block("time_embed", [&] {
     const std::vector<float> each =
         timesteps.size() == 1 ? std::vector<float>(size_t(images), timesteps[0]) : std::vector<float>(timesteps.begin(), timesteps.end());
     const auto sinusoid = [&](const std::vector<float>& values) {
-      return nn::embed_timesteps(backend, values, {.channels = time_channels});
+      return nn::embed_timesteps(x.backend(), values, {.channels = time_channels});
     };
     const Tensor time = timestep_embedder(sinusoid(each));
     return guidance ? (*guidance_embedder)(sinusoid(std::vector<float>(size_t(images), *guidance)), time) : time;
   });
 }
 
-Tensor Transformer::operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-                               std::span<const int64_t> rows, bool limited) const {
-  check(x, timesteps, guidance, text, rows);
-  const int64_t B = x.size(0), p = config.patch, h = x.size(1) / p, w = x.size(2) / p, W = config.width();
-  Tensor stream = embed_image(x);
-  const Tensor temb = embed_time(x.backend(), B, timesteps, guidance);
-  const Tensor modulation = in_block("time_embed", [&] {
+Tensor Stem::modulation(const Tensor& temb) const {
+  return in_block("time_embed", [&] {
     const Tensor m = time_linear(ops::activate(temb, Activation::silu));
     tap("time_embed", m);
     return m;
   });
-  const Caption caption{in_block("caption_norm",
-                                 [&] {
-                                   const Tensor y = caption_norm(caption_2(caption_1(text, {.activation = Activation::gelu_tanh})));
-                                   tap("caption_norm", y);
-                                   return y;
-                                 }),
-                        rows};
+}
+
+Tensor Stem::caption(const Tensor& text) const {
+  return in_block("caption_norm", [&] {
+    const Tensor y = caption_norm(caption_2(caption_1(text, {.activation = Activation::gelu_tanh})));
+    tap("caption_norm", y);
+    return y;
+  });
+}
+
+Transformer::Transformer(const Scope& w, const TransformerConfig& c)
+    : config(c),
+      stem(w, c),
+      blocks(w / "transformer_blocks", c.layers, [c](const Scope& block) { return Block(block, c); }),
+      table(w.tensor("scale_shift_table", {2, c.width()})),
+      proj_out(w / "proj_out", c.width(), c.patch * c.patch * c.out_channels) {
+  if (table) table = table.view({1, 2 * c.width()});
+}
+
+Tensor Transformer::operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
+                               std::span<const int64_t> rows, bool limited) const {
+  stem.check(x, timesteps, guidance, text, rows);
+  const int64_t B = x.size(0), p = config.patch, h = x.size(1) / p, w = x.size(2) / p, W = config.width();
+  Tensor stream = stem.tokens(x);
+  const Tensor temb = stem.time(x, timesteps, guidance), modulation = stem.modulation(temb);
+  const Caption caption{stem.caption(text), rows};
   for (const Block& block : blocks) stream = block(stream, caption, modulation, h, w, limited);
   const Tensor last = in_block("norm_out", [&] {
     const Tensor m = with_table(ops::concat({temb, temb}, 1), table);

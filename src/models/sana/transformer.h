@@ -58,15 +58,18 @@ struct Block {
   std::string path;
 };
 
-struct Transformer {
-  Transformer(const Scope& w, const TransformerConfig& config);
+// The layers that read the inputs, of the transformer. `x` [B, h, w, in_channels], sides multiples of the
+// patch.
+struct Stem {
+  Stem(const Scope& w, const TransformerConfig& config);
 
-  // x [B, h, w, in_channels], sides multiples of the patch; timesteps: one for all, or one per image; guidance: the scale, for networks
-  // with guidance_embedding; text [B, L, text_width], of which the first rows[b] count → [B, h, w, out_channels]. limited: results of the
-  // self-attention are clamped to the range of float16, as the reference does in that dtype. ShapeError if the shapes do not match. Taps:
-  // "patch_embed", "time_embed", "caption_norm", "transformer_blocks.i", "norm_out".
-  Tensor operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-                    std::span<const int64_t> rows, bool limited = false) const;
+  // ShapeError if the shapes do not match.
+  void check(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
+             std::span<const int64_t> rows) const;
+  Tensor tokens(const Tensor& x) const;  // [B, T, W], row by row. Tap "patch_embed"
+  Tensor time(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance) const;  // temb [B, W]
+  Tensor modulation(const Tensor& temb) const;                                                          // [B, 6·W]. Tap "time_embed"
+  Tensor caption(const Tensor& text) const;                                                             // [B, L, W]. Tap "caption_norm"
 
   TransformerConfig config;
   nn::Conv2d patches;                                 // patch_embed.proj
@@ -75,15 +78,23 @@ struct Transformer {
   nn::Linear time_linear;                             // time_embed.linear [6·W, W]
   nn::Linear caption_1, caption_2;                    // caption_projection.linear_1, linear_2
   nn::RmsNorm caption_norm;
+};
+
+struct Transformer {
+  Transformer(const Scope& w, const TransformerConfig& config);
+
+  // x [B, h, w, in_channels], sides multiples of the patch; timesteps: one for all, or one per image; guidance: the scale, for networks
+  // with guidance_embedding; text [B, L, text_width], of which the first rows[b] count → [B, h, w, out_channels]. limited: results of the
+  // self-attention are clamped to the range of float16, as the reference does in that dtype. ShapeError if the shapes do not match. Taps: "patch_embed", "time_embed", "caption_norm",
+  // "transformer_blocks.i", "norm_out".
+  Tensor operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
+                    std::span<const int64_t> rows, bool limited = false) const;
+
+  TransformerConfig config;
+  Stem stem;
   Blocks<Block> blocks;
   Tensor table;  // scale_shift_table [1, 2·W]: shift, scale of the last norm
   nn::Linear proj_out;
-
- private:
-  void check(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-             std::span<const int64_t> rows) const;
-  Tensor embed_image(const Tensor& x) const;
-  Tensor embed_time(Backend& backend, int64_t images, std::span<const float> timesteps, std::optional<float> guidance) const;
 };
 
 }  // namespace hearth::models::sana

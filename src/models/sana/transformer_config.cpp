@@ -7,16 +7,14 @@ namespace hearth::models::sana {
 
 using parts::positive_integer;
 
-TransformerConfig TransformerConfig::from(const Config& c) {
-  c.only("_class_name", {"SanaTransformer2DModel"});
+TransformerConfig read_sizes(const Config& c, int64_t layers) {
   parts::refuse_null(c, {"attention_bias", "attention_head_dim", "caption_channels", "cross_attention_dim", "cross_attention_head_dim",
-                         "guidance_embeds", "guidance_embeds_scale", "in_channels", "mlp_ratio", "norm_elementwise_affine", "norm_eps",
-                         "num_attention_heads", "num_cross_attention_heads", "num_layers", "patch_size", "sample_size", "timestep_scale"});
+                         "in_channels", "mlp_ratio", "norm_elementwise_affine", "norm_eps", "num_attention_heads",
+                         "num_cross_attention_heads", "num_layers", "patch_size", "sample_size"});
   TransformerConfig t;
   t.in_channels = positive_integer(c, "in_channels", 32);
-  t.out_channels = parts::is_null(c, "out_channels") ? t.in_channels : positive_integer(c, "out_channels", 32);
   t.patch = positive_integer(c, "patch_size", 1);
-  t.layers = positive_integer(c, "num_layers", 20);
+  t.layers = positive_integer(c, "num_layers", layers);
   t.heads = positive_integer(c, "num_attention_heads", 70);
   t.head_size = positive_integer(c, "attention_head_dim", 32);
   t.cross_heads = positive_integer(c, "num_cross_attention_heads", 20);
@@ -28,11 +26,6 @@ TransformerConfig TransformerConfig::from(const Config& c) {
   t.eps = float(c.number("norm_eps", 1e-6));
   t.sample_size = positive_integer(c, "sample_size", 32);
   if (c.has("interpolation_scale")) t.interpolation_scale = c.number("interpolation_scale");
-  t.guidance_embedding = c.boolean("guidance_embeds", false);
-  t.guidance_scale = float(c.number("guidance_embeds_scale", 0.1));
-  t.qk_norm = c.has("qk_norm");
-  c.only("qk_norm", {"rms_norm_across_heads"});
-  t.timestep_scale = float(c.number("timestep_scale", 1));
   if (const int64_t text = positive_integer(c, "cross_attention_dim", 2240); text != t.width())
     fail<WeightError>("{}: 'cross_attention_dim' = {}, expected num_attention_heads · attention_head_dim = {}", c.where(), text, t.width());
   if (!(t.mlp_ratio > 0) || t.hidden() < 1) fail<WeightError>("{}: 'mlp_ratio' = {}, expected a value above 0", c.where(), t.mlp_ratio);
@@ -41,6 +34,19 @@ TransformerConfig TransformerConfig::from(const Config& c) {
   if (t.interpolation_scale && t.width() % 4 != 0)
     fail<WeightError>("{}: a width of {} has no sine positions, expected a multiple of 4", c.where(), t.width());
   c.no_effect({"dropout"});
+  return t;
+}
+
+TransformerConfig TransformerConfig::from(const Config& c) {
+  c.only("_class_name", {"SanaTransformer2DModel"});
+  parts::refuse_null(c, {"guidance_embeds", "guidance_embeds_scale", "timestep_scale"});
+  TransformerConfig t = read_sizes(c, 20);
+  t.out_channels = parts::is_null(c, "out_channels") ? t.in_channels : positive_integer(c, "out_channels", 32);
+  t.guidance_embedding = c.boolean("guidance_embeds", false);
+  t.guidance_scale = float(c.number("guidance_embeds_scale", 0.1));
+  t.qk_norm = c.has("qk_norm");
+  c.only("qk_norm", {"rms_norm_across_heads"});
+  t.timestep_scale = float(c.number("timestep_scale", 1));
   c.finish();
   return t;
 }

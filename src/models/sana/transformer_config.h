@@ -36,4 +36,7 @@ struct TransformerConfig {
   bool operator==(const TransformerConfig&) const = default;
 };
 
+// The keys that the transformer and its control networks have in common; `layers`: the default of num_layers. Errors as above.
+TransformerConfig read_sizes(const Config& config, int64_t layers);
+
 }  // namespace hearth::models::sana
