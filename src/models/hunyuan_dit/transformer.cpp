@@ -224,8 +224,10 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       norm_out(w / "norm_out", c.width(), 2),
       proj_out(w / "proj_out", c.width(), c.patch * c.patch * 2 * c.in_channels) {}
 
-Tensor Transformer::operator()(const Tensor& x, const Inputs& in) const {
+Tensor Transformer::operator()(const Tensor& x, const Inputs& in, std::span<const Tensor> added) const {
   stem.check(x, in);
+  if (!added.empty() && std::ssize(added) != config.skips())
+    fail<ShapeError>("hunyuan_dit: {} tensors are added to the skips, expected {}", added.size(), config.skips());
   const int64_t B = x.size(0), p = config.patch, rows = x.size(1) / p, columns = x.size(2) / p;
   Tensor y = stem.tokens(x);
   const Tensor embedding = stem.embedding(x, in), text = stem.context(x, in), table = stem.rotations(x);
@@ -236,7 +238,7 @@ Tensor Transformer::operator()(const Tensor& x, const Inputs& in) const {
     Tensor skip;
     if (layer > middle) skip = skips.back(), skips.pop_back();
     y = block(y, embedding, text, table, skip);
-    if (layer < middle - 1) skips.push_back(y);
+    if (layer < middle - 1) skips.push_back(added.empty() ? y : ops::add(y, added[size_t(layer)]));
     ++layer;
   }
   const nn::Modulation::Vectors m = norm_out(embedding);  // scale, shift

@@ -71,7 +71,7 @@ struct Inputs {
   Tensor sizes = {};                                        // embed_sizes, [B, 6 · 256]; read only if config.conditions
 };
 
-// The layers that read the inputs, of the transformer. `x`: [B, h, w, in_channels], sides multiples of the
+// The layers that read the inputs, of the transformer and of its control networks. `x`: [B, h, w, in_channels], sides multiples of the
 // patch.
 struct Stem {
   Stem(const Scope& w, const TransformerConfig& config);
@@ -95,9 +95,10 @@ struct Stem {
 struct Transformer {
   Transformer(const Scope& w, const TransformerConfig& config);
 
-  // x [B, h, w, in_channels], sides multiples of the patch → [B, h, w, 2·in_channels]. ShapeError if the shapes do not match. Taps:
-  // "pos_embed", "time_extra_emb.pooler", "time_extra_emb", "text_embedder", "blocks.i", "norm_out".
-  Tensor operator()(const Tensor& x, const Inputs& inputs) const;
+  // x [B, h, w, in_channels], sides multiples of the patch → [B, h, w, 2·in_channels]. `added` [B, T, W]: to what each block of the first
+  // half leaves for the second, config.skips() of them, or none. ShapeError if the shapes do not match. Taps: "pos_embed",
+  // "time_extra_emb.pooler", "time_extra_emb", "text_embedder", "blocks.i", "norm_out".
+  Tensor operator()(const Tensor& x, const Inputs& inputs, std::span<const Tensor> added = {}) const;
 
   TransformerConfig config;
   Stem stem;

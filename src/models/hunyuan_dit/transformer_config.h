@@ -17,11 +17,14 @@ struct TransformerConfig {
   bool conditions = true;                           // use_style_cond_and_image_meta_size: sizes and a style are inputs
 
   int64_t width() const { return heads * head_size; }
+  int64_t skips() const { return layers / 2 - 1; }  // blocks of the first half whose output those of the second read
   int64_t mlp_width() const { return int64_t(double(width()) * mlp_ratio); }
 
   // Reads every key. UnsupportedError names a key whose value would change the result and is not supported; WeightError names one that
   // contradicts another.
   static TransformerConfig from(const Config& config);
+  // The same of a control network (HunyuanDiT2DControlNetModel): the transformer that it is for.
+  static TransformerConfig of_control(const Config& config);
 
   bool operator==(const TransformerConfig&) const = default;
 };
