@@ -1,3 +1,4 @@
+#include "models/hunyuan_dit/controlnet_files.h"
 #include "models/hunyuan_dit/files.h"
 #include "models/hunyuan_dit/model.h"
 #include "models/registry.h"
@@ -21,6 +22,7 @@ Entry entry() {
           ImageFamily{
               .pipelines = {"HunyuanDiTPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options().begin(), options().end()},
               .benchmarks = {Benchmark{"hunyuan-dit", "hunyuan-dit-1.2", tokenizers}},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<HunyuanDit>(c); },

@@ -1,6 +1,7 @@
 // Hunyuan-DiT in checkpoint files: the authors' transformer, and ComfyUI's files with everything.
 #include "models/hunyuan_dit/files.h"
 
+#include "models/hunyuan_dit/controlnet_files.h"
 #include "models/hunyuan_dit/transformer_files.h"
 #include "models/slots.h"
 #include "parts/autoencoder_kl/files.h"
@@ -32,14 +33,14 @@ std::vector<Signature> signatures() {
                                        {"blocks.0.default_modulation.1.weight", {}},
                                        {"mlp_t5.0.weight", {}},
                                        {"text_embedding_padding", {}}},
-                           .absent = {}};
+                           .absent = {"after_proj_list.0.weight"}};
   const Signature official{
       .part = "denoiser",
       .layout = "diffusers",
       .prefixes = {""},
       .present = {{"blocks.0.attn1.to_q.weight", {}}, {"text_embedding_padding", {}}, {"time_extra_emb.pooler.k_proj.weight", {}}},
-      .absent = {}};
-  std::vector<Signature> all;
+      .absent = {"controlnet_blocks.0.weight"}};
+  std::vector<Signature> all = control_signatures();
   for (const auto& [base, style] : {std::pair{original, "style_embedder.weight"}, {official, "time_extra_emb.style_embedder.weight"}}) {
     Signature with = base, without = base;
     with.what = "Hunyuan-DiT 1.0 or 1.1", with.present.push_back({style, {}});

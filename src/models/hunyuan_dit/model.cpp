@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "models/diffusion/checks.h"
 #include "models/diffusion/size_options.h"
+#include "models/hunyuan_dit/control.h"
 #include "models/hunyuan_dit/sizes.h"
 #include "models/stable_diffusion/size_options.h"
 #include "models/t5/prompt_reader.h"
@@ -62,14 +63,12 @@ std::unique_ptr<diffusion::ReadPrompts> HunyuanDit::read_prompts(const ImageTask
 }
 
 Tensor HunyuanDit::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
-  const auto lengths = [&](std::string_view name) { return call.given.lengths.find(name)->second; };
-  const Tensor y = networks[transformer_](x, {.text = call.given[bert_states],
-                                              .t5 = call.given[t5_states],
-                                              .text_lengths = lengths(bert_states),
-                                              .t5_lengths = lengths(t5_states),
-                                              .timesteps = {&timestep, 1},
-                                              .sizes = call.given[sizes_given]});
+  const Tensor y = networks[transformer_](x, inputs_of(call.given, {&timestep, 1}), added_to_skips(call.control));
   return ops::contiguous(y.slice(3, 0, x.size(3)));  // the other half is the variance, which no sampler uses
+}
+
+std::shared_ptr<const diffusion::ControlModel> HunyuanDit::control_for(GivenComponent& given, const std::shared_ptr<TensorSource>&) const {
+  return hunyuan_dit::control_for(given, config_);
 }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {

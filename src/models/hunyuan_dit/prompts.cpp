@@ -10,6 +10,16 @@ namespace hearth::models::hunyuan_dit {
 
 using text::PromptRole;
 
+Inputs inputs_of(const diffusion::Conditioning& given, std::span<const float> timesteps) {
+  const auto lengths = [&](std::string_view name) { return given.lengths.find(name)->second; };
+  return {.text = given[bert_states],
+          .t5 = given[t5_states],
+          .text_lengths = lengths(bert_states),
+          .t5_lengths = lengths(t5_states),
+          .timesteps = timesteps,
+          .sizes = given[sizes_given]};
+}
+
 t5::RowReading bert_reading(const text::Tokenizer& tokenizer, int64_t rows) {
   const std::vector<int32_t> ends = tokenizer.encode("");
   return {.length = rows, .ends = {.start = ends.front(), .end = ends.back(), .encoder = "BERT"}};

@@ -16,6 +16,9 @@ inline constexpr std::string_view bert_states = "bert";   // [n, text_rows, C]
 inline constexpr std::string_view t5_states = "t5";       // [n, t5_rows, C]
 inline constexpr std::string_view sizes_given = "sizes";  // [n, 6 · 256], of transformers with conditions
 
+// A call's conditionings as inputs of the transformer, whose `timesteps` must outlive the result.
+Inputs inputs_of(const diffusion::Conditioning& given, std::span<const float> timesteps);
+
 struct Encoders {
   diffusion::Slot<parts::BertModel> bert;
   diffusion::Slot<parts::T5EncoderModel> t5;

@@ -52,11 +52,6 @@ constexpr std::array<NameRule, 25> block{{
     {"blocks.#.skip_linear.*", "blocks.#.skip_linear.*"},
 }};
 
-const NameMap& original_names() {
-  static const NameMap map{{"", "", ends}, {"", "", block}};
-  return map;
-}
-
 struct Sizes {
   int64_t width, head, layers, in, text, t5, rows;
   bool conditions;
@@ -106,16 +101,21 @@ Geometry stated_geometry(const Json& config) {
 
 }  // namespace
 
+const NameMap& original_names() {
+  static const NameMap map{{"", "", ends}, {"", "", block}};
+  return map;
+}
+
 const NetworkFiles transformer_files{
     .classes = {"HunyuanDiT2DModel"},
     .spellings = {{.name = "original",
                    .marks = {"blocks.0.attn1.Wqkv.weight", "blocks.0.default_modulation.1.weight", "mlp_t5.0.weight",
-                             "text_embedding_padding", "x_embedder.proj.weight"},
+                             "text_embedding_padding", "x_embedder.proj.weight", "final_layer.linear.weight"},
                    .reading = [](const TensorList&, const Json&) { return original_names(); },
                    .writing = [](const TensorList&) { return original_names(); }},
                   {.name = "diffusers",
                    .marks = {"blocks.0.attn1.to_q.weight", "blocks.0.norm1.linear.weight", "text_embedder.linear_1.weight",
-                             "text_embedding_padding", "pos_embed.proj.weight"}}},
+                             "text_embedding_padding", "pos_embed.proj.weight", "proj_out.weight"}}},
     .geometry = geometry_of,
     .stated_geometry = stated_geometry,
     .gguf = {.spelling = "original",

@@ -8,4 +8,6 @@ namespace hearth::models::hunyuan_dit {
 // Layouts "original" and "diffusers".
 extern const NetworkFiles transformer_files;
 
+const NameMap& original_names();  // from the authors' names, also of what the transformer shares with its control networks
+
 }  // namespace hearth::models::hunyuan_dit
