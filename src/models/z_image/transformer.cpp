@@ -183,7 +183,7 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       final_adaln((w / "all_final_layer" / "2-1" / "adaLN_modulation" / 1).exact(), c.time_width(), c.width),
       final_linear(w / "all_final_layer" / "2-1" / "linear", c.width, 4 * c.channels) {}
 
-Tensor Transformer::operator()(const Tensor& x, std::span<const float> times, const Tensor& states) const {
+Tensor Transformer::operator()(const Tensor& x, std::span<const float> times, const Tensor& states, const AddedAfterLayers& added) const {
   stem.check(x, times, states);
   const auto [n, h, w, C] = x.dims<4>();
   const Tensor time = stem.time(x, times);
@@ -193,7 +193,11 @@ Tensor Transformer::operator()(const Tensor& x, std::span<const float> times, co
   Tensor all = ops::concat({image, stem.text_tokens(states, tables)}, 1);
   image = {};
   const Tensor table = ops::concat({tables.image, tables.text}, 1);
-  for (const Block& block : layers) all = block(all, time, table);
+  int64_t layer = 0;
+  for (const Block& block : layers) {
+    all = block(all, time, table);
+    if (const auto more = added.find(layer++); more != added.end()) all = ops::add(all, more->second);
+  }
   const BlockScope block("all_final_layer.2-1");
   const Tensor tokens = ops::contiguous(all.slice(1, 0, h / 2 * (w / 2)));
   const Tensor scale = final_adaln(ops::activate(time, Activation::silu));

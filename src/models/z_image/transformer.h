@@ -8,6 +8,7 @@
 // Padding is a learned token that takes part. The residual streams are f32, and so are the embedding of the time and the modulations.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,7 +47,7 @@ struct Block {
   std::string path;
 };
 
-// The layers that prepare the streams of the transformer. `x` [n, h, w, C]; `times` 0 (noise) to 1
+// The layers that prepare the streams of the transformer, which its control networks share. `x` [n, h, w, C]; `times` 0 (noise) to 1
 // (image), one for all or one per image; `text` states [n, L, text].
 struct Stem {
   Stem(const Scope& w, const TransformerConfig& config);
@@ -70,13 +71,15 @@ struct Stem {
 // Tokens [n, T, D], followed by copies of `token` [1, D] up to a multiple of 32.
 Tensor padded(const Tensor& x, const Tensor& token);
 
+using AddedAfterLayers = std::map<int64_t, Tensor>;  // by number of the layer: [n, S + L, D], image and text with their padding
+
 struct Transformer {
   Transformer(const Scope& w, const TransformerConfig& config);
 
   // x [n, h, w, C] at `times`, 0 (noise) to 1 (image), one for all or one per image, under text states [n, L, text] → the prediction as x,
-  // f32: image − noise. ShapeError if the shapes do not match, or for more positions
+  // f32: image − noise. `added`: what control networks add to the streams. ShapeError if the shapes do not match, or for more positions
   // than the network has. Taps: each block under diffusers' path.
-  Tensor operator()(const Tensor& x, std::span<const float> times, const Tensor& text) const;
+  Tensor operator()(const Tensor& x, std::span<const float> times, const Tensor& text, const AddedAfterLayers& added = {}) const;
 
   TransformerConfig config;
   Stem stem;

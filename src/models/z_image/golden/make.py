@@ -123,8 +123,9 @@ def structure():
         golden.save_structure(HERE, "z-image", net, VERSIONS, [torch.zeros(16, 1, 16, 16)], torch.zeros(1), [torch.zeros(32, 2560)], **FULL)
 
 
-structure()
-golden.save_defaults(HERE, json.loads(ZImageTransformer2DModel.from_config({"n_layers": 1, "n_refiner_layers": 1}).to_json_string())
-                     | {"n_layers": 30, "n_refiner_layers": 2})
-cases()
-perturbed()
+if __name__ == "__main__":
+    structure()
+    golden.save_defaults(HERE, json.loads(ZImageTransformer2DModel.from_config({"n_layers": 1, "n_refiner_layers": 1}).to_json_string())
+                         | {"n_layers": 30, "n_refiner_layers": 2})
+    cases()
+    perturbed()
