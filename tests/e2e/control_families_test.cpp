@@ -1,4 +1,4 @@
-// ControlNets of Hunyuan-DiT, compared with diffusers (golden/make_control_hunyuan.py).
+// ControlNets of Hunyuan-DiT and Z-Image, compared with diffusers (golden/make_control_hunyuan.py and make_control_z_image.py).
 #include <algorithm>
 #include <cstdlib>
 
@@ -140,6 +140,49 @@ TEST_F(HunyuanControls, what_does_not_fit_is_refused) {
       "hunyuan_12", [](Request& r) { r.controls[0].guess = true; }, "guess mode is for ControlNets of a UNet");
   expect_refused(
       "hunyuan_12", [&](Request& r) { r.controls[0].mask = r.controls[0].image; }, "sees a whole image, expected no mask");
+}
+
+struct ZImageControls : FamilyControls {
+  ZImageControls() : FamilyControls("control_z_image") {}
+};
+
+TEST_F(ZImageControls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(2e-5); }  // observed 6.4e-7 to 2.8e-6
+TEST_F(ZImageControls, latents_are_those_of_diffusers_on_other_devices) {
+  expect_the_same_on_other_devices({"v1", "v20_tall", "v21", "mu"}, 5e-5);
+}
+TEST_F(ZImageControls, a_batch_equals_single_images) { expect_a_batch_of_single_images("v1_batch"); }
+TEST_F(ZImageControls, a_run_resumes_and_is_planned) { expect_resumed_and_planned("v1_window"); }
+
+// The reference has one network; here those of a run are added, where they add to the same layers and where not.
+TEST_F(ZImageControls, scale_zero_order_and_removal) {
+  cases["two"] = cases.at("v21");
+  cases["two"]["controls"].push_back(cases.at("v1").at("controls")[0]);
+  expect_that_each_acts_in_any_order("two");
+}
+
+// Published files have no configuration.
+TEST_F(ZImageControls, single_files_give_the_bits_of_the_folder) {
+  const TemporaryFolder folder;
+  for (const char* name : {"v20", "v21", "mu"}) {
+    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
+    fs::copy_file(request(name).controls[0].path / "diffusion_pytorch_model.safetensors", own);
+    expect_same_bits_of(name, own);
+  }
+  expect_same_bits_of("v20", golden_folder() / "control/authors/z_image_v20.safetensors");
+  expect_same_bits_of("v21", golden_folder() / "control/authors/z_image_v21.safetensors");
+}
+
+TEST_F(ZImageControls, what_does_not_fit_is_refused) {
+  expect_refused("v1", with_network(control_network("hunyuan_11_canny")),
+                 "is a HunyuanDiT2DControlNetModel for Hunyuan-DiT, expected a control network for Z-Image");
+  expect_refused("v1", with_network(control_network("z_image_mu")),
+                 "is for a transformer with width 16 in 2 heads; the model's has width 24 in 2 heads");
+  expect_refused(
+      "v1", [](Request& r) { r.controls[0].mode = "canny"; }, "tells kinds of images apart by itself, expected no mode");
+  expect_refused(
+      "v1", [](Request& r) { r.controls[0].guess = true; }, "guess mode is for ControlNets of a UNet");
+  expect_refused(
+      "v21", [&](Request& r) { r.controls[0].mask = r.controls[0].image; }, "sees a whole image, expected no mask");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Z-Image (Alibaba 2025), after diffusers' ZImagePipeline and its relatives, 0.39.0.
 #include "models/registry.h"
+#include "models/z_image/controlnet_files.h"
 #include "models/z_image/files.h"
 #include "models/z_image/model.h"
 #include "models/z_image/options.h"
@@ -14,6 +15,7 @@ Entry entry() {
           ImageFamily{
               .pipelines = {"ZImagePipeline", "ZImageImg2ImgPipeline", "ZImageInpaintPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options.begin(), options.end()},
               .benchmarks = {Benchmark{"z-image-turbo"}},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<ZImage>(c); },

@@ -33,7 +33,7 @@ const ImageFiles files{
     .written = {{&slots::transformer, &transformer_files, "original", "model.diffusion_model."},
                 {&slots::vae, &parts::autoencoder_kl_files, "original", "vae."},
                 {&slots::text_encoder, &language_encoder::files, "transformers", encoder_prefix}},
-    .signatures = transformer_signatures,
+    .signatures = signatures,
     .gguf_architecture = "lumina2",
 };
 

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "models/diffusion/checks.h"
 #include "models/language_encoder/config.h"
+#include "models/z_image/control.h"
 #include "models/z_image/options.h"
 #include "models/z_image/prompts.h"
 
@@ -45,10 +46,16 @@ std::unique_ptr<diffusion::ReadPrompts> ZImage::read_prompts(const ImageTask& ta
   return std::make_unique<Prompts>(config_, encoder_, task, use_negative, resolved);
 }
 
-// Time runs from noise to image, and the prediction is the image minus the noise.
+// The prediction is the image minus the noise.
 Tensor ZImage::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
-  const float time = (1000 - timestep) / 1000;
-  return ops::scaled(networks[transformer_](x, {&time, 1}, call.given[text_states]), -1, 0);
+  const float time = time_of(timestep);
+  const AddedAfterLayers added = call.control ? added_after_layers(*call.control) : AddedAfterLayers();
+  return ops::scaled(networks[transformer_](x, {&time, 1}, call.given[text_states], added), -1, 0);
+}
+
+std::shared_ptr<const diffusion::ControlModel> ZImage::control_for(GivenComponent& given,
+                                                                   const std::shared_ptr<TensorSource>& denoiser) const {
+  return z_image::control_for(given, denoiser, config_);
 }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "models/z_image/controlnet_files.h"
 #include "weights/layout/sizes.h"
 
 namespace hearth::models::z_image {
@@ -108,7 +109,7 @@ const NetworkFiles transformer_files{
              .important = {"*.to_v.weight", "*.feed_forward.w2.weight"}},
 };
 
-std::vector<Signature> transformer_signatures() {
+std::vector<Signature> signatures() {
   constexpr int64_t any = Signature::any;
   const auto of = [](std::string_view layout, std::vector<Signature::Needed> present) {
     return Signature{
@@ -124,7 +125,8 @@ std::vector<Signature> transformer_signatures() {
                            {"x_pad_token", {1, 3840}},
                            {"cap_embedder.1.weight", {3840, any}},
                            {"layers.0.attention.to_q.weight", {}},
-                           {"layers.0.adaLN_modulation.0.weight", {any, 256}}})};
+                           {"layers.0.adaLN_modulation.0.weight", {any, 256}}}),
+          control_signature()};
 }
 
 }  // namespace hearth::models::z_image

@@ -5,6 +5,6 @@
 namespace hearth::models::z_image {
 
 extern const NetworkFiles transformer_files;
-std::vector<Signature> transformer_signatures();
+std::vector<Signature> signatures();  // of the transformer and its control networks
 
 }  // namespace hearth::models::z_image

@@ -1,0 +1,120 @@
+"""Goldens of control networks of Z-Image: what diffusers' ZImageControlNetPipeline makes with the small checkpoints of make_z_image.py.
+
+    OMP_NUM_THREADS=1 python make_control_z_image.py [NAME …]
+
+needs what those need; writes control/NAME, the networks as save_pretrained writes them (weights from their names, f16), two as they are published, in
+control/authors: single files without a configuration, of version 2.0 with the refiner that was never trained; control_z_image.json (the cases) and
+control_z_image.safetensors: per case the final latents [n, c, h, w] f32, and images.
+
+The pipeline has no start and end: outside them the network's outputs are multiplied by 0.
+"""
+import json
+import os
+import sys
+import warnings
+
+os.environ["OMP_NUM_THREADS"] = "1"
+warnings.filterwarnings("ignore")
+
+import diffusers  # noqa: E402
+import make  # noqa: E402
+import make_z_image  # noqa: E402
+import name_weights  # noqa: E402
+import torch  # noqa: E402
+from diffusers import ZImageControlNetModel, ZImageControlNetPipeline, ZImagePipeline  # noqa: E402
+from make_control import control_picture, one  # noqa: E402
+from PIL import Image  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+HERE = make.HERE
+NET = dict(dim=24, n_heads=2, n_kv_heads=2, n_refiner_layers=1)
+NETWORKS = {
+    "z_image_v1": dict(NET, control_layers_places=[0], control_refiner_layers_places=[], control_in_dim=4),
+    "z_image_v20": dict(NET, control_layers_places=[0, 1], control_refiner_layers_places=[0], control_in_dim=9,
+                        add_control_noise_refiner="control_layers"),
+    "z_image_v21": dict(NET, control_layers_places=[0, 1], control_refiner_layers_places=[0], control_in_dim=9,
+                        add_control_noise_refiner="control_noise_refiner"),
+    "z_image_mu": dict(NET, dim=16, n_refiner_layers=2, control_layers_places=[0], control_refiner_layers_places=[0, 1], control_in_dim=13,
+                       add_control_noise_refiner="control_noise_refiner"),
+}
+SMALL = dict(checkpoint="z_image", kind="text", width=64, height=48, steps=4, guidance=5.0, seed=11, prompt="a red house on green hills")
+CASES = {
+    "v1": dict(SMALL, controls=[one("z_image_v1")]),
+    "v1_half": dict(SMALL, width=80, height=32, negative="snow, night", controls=[one("z_image_v1", (100, 70), scale=0.5)]),
+    "v1_turbo": dict(SMALL, guidance=0.0, steps=8, controls=[one("z_image_v1", seed=1, scale=0.75)]),
+    "v1_window": dict(SMALL, steps=8, controls=[one("z_image_v1", start=0.2, end=0.7)]),
+    "v1_batch": dict(SMALL, batch=2, controls=[one("z_image_v1")]),
+    "v1_batch_one_generator": dict(SMALL, batch=2, compat="diffusers", controls=[one("z_image_v1")]),
+    "v1_long": dict(SMALL, prompt=make.LONG, negative="snow", controls=[one("z_image_v1")]),
+    "v20": dict(SMALL, controls=[one("z_image_v20")]),
+    "v20_tall": dict(SMALL, width=32, height=96, controls=[one("z_image_v20", (32, 96), scale=0.7)]),
+    "v21": dict(SMALL, controls=[one("z_image_v21")]),
+    "v21_little": dict(SMALL, width=128, height=64, steps=2, controls=[one("z_image_v21", (128, 64), seed=1, scale=0.3)]),
+    "mu": dict(SMALL, checkpoint="z_image_mu", width=40, height=56, controls=[one("z_image_mu", (40, 56), scale=0.75)]),
+}
+
+
+def make_networks():
+    for name, config in NETWORKS.items():
+        net = ZImageControlNetModel(**config)
+        name_weights.fill(net)
+        net.half().save_pretrained(HERE / "control" / name)
+        file = HERE / "control" / name / "config.json"
+        written = json.loads(file.read_text())
+        written.pop("_name_or_path", None)
+        file.write_text(json.dumps(written, indent=2) + "\n")
+
+
+def published_files():
+    """Of 2.0: the networks' own refiner is in the file, its first projection is 0."""
+    own = {name: load_file(HERE / "control" / name / "diffusion_pytorch_model.safetensors") for name in ("z_image_v20", "z_image_v21")}
+    save_file(own["z_image_v21"], HERE / "control/authors/z_image_v21.safetensors")
+    refiner = {k: torch.zeros_like(v) if k.endswith("proj.weight") else v for k, v in own["z_image_v21"].items() if k.startswith("control_noise_refiner.")}
+    save_file(own["z_image_v20"] | refiner, HERE / "control/authors/z_image_v20.safetensors")
+
+
+def opened(control, steps):
+    net = ZImageControlNetModel.from_pretrained(HERE / "control" / control["network"], torch_dtype=torch.float32).eval()
+    forward, calls = net.forward, iter(range(steps))
+
+    def within(*args, conditioning_scale=1.0, **kwargs):
+        i = next(calls)
+        acts = i / steps >= control.get("start", 0.0) and (i + 1) / steps <= control.get("end", 1.0)
+        return forward(*args, conditioning_scale=conditioning_scale, **kwargs) if acts else None
+
+    net.forward = within
+    return net
+
+
+@torch.no_grad()
+def draw(case, tensors):
+    batch, control = case.get("batch", 1), case["controls"][0]
+    picture = control_picture(*control["size"], control["seed"])
+    tensors["control{}.{}x{}".format(control["seed"], *control["size"])] = torch.from_numpy(picture)
+    pipe = ZImagePipeline.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
+    pipe = ZImageControlNetPipeline(**pipe.components, controlnet=opened(control, case["steps"]))
+    pipe.set_progress_bar_config(disable=True)
+    many = [torch.Generator().manual_seed(case["seed"] + k) for k in range(batch)]
+    generator = torch.Generator().manual_seed(case["seed"]) if batch == 1 or case.get("compat") == "diffusers" else many
+    return pipe(case["prompt"], negative_prompt=case.get("negative"), width=case["width"], height=case["height"], num_inference_steps=case["steps"],
+                guidance_scale=case["guidance"], generator=generator, output_type="latent", num_images_per_prompt=batch,
+                control_image=Image.fromarray(picture), controlnet_conditioning_scale=control.get("scale", 1.0)).images
+
+
+def main():
+    make_networks(), published_files()
+    sys.modules[ZImageControlNetPipeline.__module__].randn_tensor = make_z_image.noise_as_in_f32
+    names = [w for w in sys.argv[1:] if w in CASES] or list(CASES)
+    file = HERE / "control_z_image.safetensors"
+    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
+    for label in names:
+        latents = draw(CASES[label], tensors)
+        tensors[label] = latents.contiguous()
+        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
+    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
+    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control_z_image.py", **versions})
+    (HERE / "control_z_image.json").write_text(json.dumps(dict(versions=versions, cases=CASES), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
