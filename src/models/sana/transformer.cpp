@@ -207,13 +207,19 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
 }
 
 Tensor Transformer::operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-                               std::span<const int64_t> rows, bool limited) const {
+                               std::span<const int64_t> rows, bool limited, std::span<const std::vector<Tensor>> added) const {
   stem.check(x, timesteps, guidance, text, rows);
   const int64_t B = x.size(0), p = config.patch, h = x.size(1) / p, w = x.size(2) / p, W = config.width();
   Tensor stream = stem.tokens(x);
   const Tensor temb = stem.time(x, timesteps, guidance), modulation = stem.modulation(temb);
   const Caption caption{stem.caption(text), rows};
-  for (const Block& block : blocks) stream = block(stream, caption, modulation, h, w, limited);
+  size_t done = 0;
+  for (const Block& block : blocks) {
+    stream = block(stream, caption, modulation, h, w, limited);
+    for (const std::vector<Tensor>& list : added)
+      if (done > 0 && done <= list.size()) stream = ops::add(stream, list[done - 1]);
+    ++done;
+  }
   const Tensor last = in_block("norm_out", [&] {
     const Tensor m = with_table(ops::concat({temb, temb}, 1), table);
     const Tensor y =

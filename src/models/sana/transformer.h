@@ -58,7 +58,7 @@ struct Block {
   std::string path;
 };
 
-// The layers that read the inputs, of the transformer. `x` [B, h, w, in_channels], sides multiples of the
+// The layers that read the inputs, of the transformer and of its control networks. `x` [B, h, w, in_channels], sides multiples of the
 // patch.
 struct Stem {
   Stem(const Scope& w, const TransformerConfig& config);
@@ -85,10 +85,11 @@ struct Transformer {
 
   // x [B, h, w, in_channels], sides multiples of the patch; timesteps: one for all, or one per image; guidance: the scale, for networks
   // with guidance_embedding; text [B, L, text_width], of which the first rows[b] count → [B, h, w, out_channels]. limited: results of the
-  // self-attention are clamped to the range of float16, as the reference does in that dtype. ShapeError if the shapes do not match. Taps: "patch_embed", "time_embed", "caption_norm",
+  // self-attention are clamped to the range of float16, as the reference does in that dtype. added: lists of [B, T, W], whose tensor i is
+  // added after block i + 1. ShapeError if the shapes do not match. Taps: "patch_embed", "time_embed", "caption_norm",
   // "transformer_blocks.i", "norm_out".
   Tensor operator()(const Tensor& x, std::span<const float> timesteps, std::optional<float> guidance, const Tensor& text,
-                    std::span<const int64_t> rows, bool limited = false) const;
+                    std::span<const int64_t> rows, bool limited = false, std::span<const std::vector<Tensor>> added = {}) const;
 
   TransformerConfig config;
   Stem stem;
