@@ -1,4 +1,5 @@
-// ControlNets of Hunyuan-DiT and Z-Image, compared with diffusers (golden/make_control_hunyuan.py and make_control_z_image.py).
+// ControlNets of Hunyuan-DiT, Z-Image and SANA, compared with diffusers (golden/make_control_hunyuan.py, make_control_z_image.py and
+// make_control_sana.py).
 #include <algorithm>
 #include <cstdlib>
 
@@ -183,6 +184,46 @@ TEST_F(ZImageControls, what_does_not_fit_is_refused) {
       "v1", [](Request& r) { r.controls[0].guess = true; }, "guess mode is for ControlNets of a UNet");
   expect_refused(
       "v21", [&](Request& r) { r.controls[0].mask = r.controls[0].image; }, "sees a whole image, expected no mask");
+}
+
+struct SanaControls : FamilyControls {
+  SanaControls() : FamilyControls("control_sana") {}
+};
+
+TEST_F(SanaControls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(1e-5); }  // observed 5.1e-7 to 1.2e-6
+TEST_F(SanaControls, latents_are_those_of_diffusers_on_other_devices) {
+  expect_the_same_on_other_devices({"sana", "long", "sana_15"}, 5e-5);
+}
+TEST_F(SanaControls, a_batch_equals_single_images) { expect_a_batch_of_single_images("batch"); }
+TEST_F(SanaControls, a_run_resumes_and_is_planned) { expect_resumed_and_planned("window"); }
+
+// The reference has one network; here those of a run are added.
+TEST_F(SanaControls, scale_zero_order_and_removal) {
+  cases["two"] = cases.at("long");
+  cases["two"]["controls"].push_back(cases.at("sana").at("controls")[0]);
+  expect_that_each_acts_in_any_order("two");
+}
+
+TEST_F(SanaControls, single_files_give_the_bits_of_the_folder) {
+  const TemporaryFolder folder;
+  for (const char* name : {"sana", "sana_15"}) {
+    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
+    fs::copy_file(request(name).controls[0].path / "diffusion_pytorch_model.safetensors", own);
+    expect_same_bits_of(name, own);
+  }
+}
+
+TEST_F(SanaControls, what_does_not_fit_is_refused) {
+  expect_refused("sana", with_network(control_network("z_image_v1")),
+                 "is a ZImageControlNetModel for Z-Image, expected a control network for SANA");
+  expect_refused(
+      "sana", [](Request& r) { r.controls[0].mode = "canny"; }, "is for one kind of images, expected no mode");
+  expect_refused(
+      "sana", [](Request& r) { r.controls[0].guess = true; }, "guess mode is for ControlNets of a UNet");
+  cases["sprint"] = cases.at("sana");
+  cases["sprint"]["checkpoint"] = "sana_sprint";
+  expect_refused(
+      "sprint", [](Request&) {}, "control networks are for SANA, expected a model that is not SANA-Sprint");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "models/registry.h"
+#include "models/sana/controlnet_files.h"
 #include "models/sana/files.h"
 #include "models/sana/model.h"
 #include "models/sana/options.h"
@@ -13,6 +14,7 @@ Entry entry() {
           ImageFamily{
               .pipelines = {"SanaPipeline", "SanaSprintPipeline", "SanaSprintImg2ImgPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options.begin(), options.end()},
               .benchmarks = {Benchmark{"sana-1600m", "sana-1600m-1024"}, Benchmark{"sana-600m", "sana-600m-1024"},
                              Benchmark{"sana-1600m-2048"}, Benchmark{"sana-1600m-4096"}, Benchmark{"sana1.5-1600m"},

@@ -3,6 +3,7 @@
 
 #include "models/language_encoder/files.h"
 #include "models/sana/autoencoder_files.h"
+#include "models/sana/controlnet_files.h"
 #include "models/sana/transformer_files.h"
 #include "models/slots.h"
 
@@ -23,6 +24,7 @@ std::vector<NetworkPlace> places() {
 
 std::vector<Signature> signatures() {
   std::vector<Signature> all = transformer_signatures();
+  all.push_back(control_signature());
   all.push_back({.part = "autoencoder",
                  .what = "deep compression autoencoder (SANA)",
                  .layout = "diffusers",

@@ -4,6 +4,7 @@
 #include "models/diffusion/checks.h"
 #include "models/diffusion/sizes.h"
 #include "models/sana/codec.h"
+#include "models/sana/control.h"
 #include "models/sana/options.h"
 #include "models/sana/prompts.h"
 #include "ops/shape_ops.h"
@@ -53,10 +54,15 @@ Tensor Sana::denoise(const diffusion::Loaded& networks, const Tensor& x, float t
   const TransformerConfig& t = config_.transformer;
   const float time = config_.sprint ? timestep : timestep * t.timestep_scale;
   const auto guidance = config_.sprint ? std::optional(float(call.embedded_guidance) * t.guidance_scale) : std::nullopt;
+  const auto added = call.control ? added_after_blocks(*call.control) : std::vector<std::vector<Tensor>>();
   const Tensor y = networks[transformer_](x, {&time, 1}, guidance, call.given[text_states], call.given.lengths.find(text_states)->second,
-                                          bool(call.given[limited_mark]));
+                                          bool(call.given[limited_mark]), added);
   if (y.size(3) == x.size(3)) return y;
   return ops::contiguous(y.slice(3, 0, x.size(3)));  // the other half is the variance, which no sampler uses
+}
+
+std::shared_ptr<const diffusion::ControlModel> Sana::control_for(GivenComponent& given, const std::shared_ptr<TensorSource>&) const {
+  return sana::control_for(given, config_);
 }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {

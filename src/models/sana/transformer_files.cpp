@@ -148,7 +148,7 @@ std::vector<Signature> transformer_signatures() {
                                        {"transformer_blocks.0.attn2.to_k.weight", {}},
                                        {"caption_norm.weight", {}},
                                        {"time_embed.linear.weight", {}}},
-                           .absent = {}};
+                           .absent = {"controlnet_blocks.0.weight"}};
   std::vector<Signature> all;
   for (const auto& [base, guidance] :
        {std::pair{original, "cfg_embedder.mlp.0.weight"}, {official, "time_embed.guidance_embedder.linear_1.weight"}}) {
