@@ -173,7 +173,7 @@ Posterior AutoencoderWan::encode_in_tiles(const Tensor& image, int64_t tile) con
   return posterior_of(in_tiles(image, tiles, [this](const Tensor& part) { return moments_of(*this, part); }), config.latent_channels);
 }
 
-Tensor AutoencoderWan::to_model(const RawLatents& latents) const {
+Tensor to_model(const AutoencoderWanConfig& config, const RawLatents& latents) {
   std::vector<float> factor;
   for (const float deviation : config.latents_std) factor.push_back(1 / deviation);
   return by_channel(latents.z, config.latents_mean, factor, std::vector<float>(factor.size()));

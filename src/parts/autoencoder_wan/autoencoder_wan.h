@@ -92,6 +92,9 @@ struct WanDecoder {
   std::string path;
 };
 
+// (z − mean) / std, the latents of the diffusion model.
+Tensor to_model(const AutoencoderWanConfig& config, const RawLatents& latents);
+
 struct AutoencoderWan {
   AutoencoderWan(const Scope& w, const AutoencoderWanConfig& config);
 
@@ -100,7 +103,7 @@ struct AutoencoderWan {
   // The same in tiles with sides of `tile` latent pixels, which overlap by a quarter: mean and logvar are blended there, as in the
   // reference's tiled_encode. UsageError unless tile is a multiple of 4.
   Posterior encode_in_tiles(const Tensor& image, int64_t tile) const;
-  Tensor to_model(const RawLatents& latents) const;    // (z − mean) / std
+  Tensor to_model(const RawLatents& latents) const { return parts::to_model(config, latents); }
   RawLatents from_model(const Tensor& latents) const;  // the inverse
   // Latents of the diffusion model [B, H, W, latent_channels] → image [B, f·H, f·W, image_channels], about −1 … 1, not clamped.
   Tensor decode(const Tensor& latents) const;
