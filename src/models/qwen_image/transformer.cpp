@@ -12,7 +12,6 @@
 namespace hearth::models::qwen_image {
 namespace {
 
-constexpr float eps = 1e-6f;             // of every norm
 constexpr int64_t sinusoid_width = 256;  // of the timestep
 
 // Attention of all heads; q and k [n, S, N, head] before rotation → [n, S, D].
@@ -31,6 +30,8 @@ template <class Part> Tensor row_by_row(std::span<const ModulatedRows> m, Part p
   return ops::concat(parts, 1);
 }
 
+}  // namespace
+
 void check(const TransformerConfig& c, const Tensor& x, std::span<const Grid> images, const Conditions& given) {
   const auto [n, T, K] = x.dims<3>();
   int64_t tokens = 0;
@@ -44,7 +45,7 @@ void check(const TransformerConfig& c, const Tensor& x, std::span<const Grid> im
     fail<ShapeError>("qwen_image: {} timesteps for {} images, expected 1 or {}", given.timesteps.size(), n, n);
 }
 
-}  // namespace
+Grid grid_of(const Tensor& latents) { return {latents.size(1) / 2, latents.size(2) / 2}; }
 
 Tensor pack(const Tensor& latents) {
   const auto [n, h, w, C] = latents.dims<4>();
@@ -92,6 +93,17 @@ Tensor rotary_table(const TransformerConfig& c, int64_t text_tokens, std::span<c
     }
   });
   return table.to(backend);
+}
+
+TimeTextEmbed::TimeTextEmbed(const Scope& w, const TransformerConfig& c)
+    : timestep_embedder(w / "timestep_embedder", sinusoid_width, c.width()), path(w.path()) {}
+
+Tensor TimeTextEmbed::operator()(std::span<const float> timesteps, int64_t n, Backend& backend) const {
+  std::vector<float> each(timesteps.begin(), timesteps.end());
+  if (each.size() == 1) each.resize(size_t(n), each[0]);
+  const Tensor embedded =
+      in_block(path, [&] { return timestep_embedder(nn::embed_timesteps(backend, each, {.channels = sinusoid_width})); });
+  return ops::activate(embedded, Activation::silu);
 }
 
 JointBlock::Stream::Stream(const Scope& w, const TransformerConfig& c, bool text)
@@ -145,7 +157,7 @@ void JointBlock::operator()(Tensor& x, Tensor& c, std::span<const Rows> rows, co
 
 Transformer::Transformer(const Scope& w, const TransformerConfig& c)
     : config(c),
-      timestep_embedder(w / "time_text_embed" / "timestep_embedder", sinusoid_width, c.width()),
+      time_text_embed(w / "time_text_embed", c),
       txt_norm(w / "txt_norm", c.text, eps),
       txt_in(w / "txt_in", c.text, c.width()),
       img_in(w / "img_in", c.in_channels, c.width()),
@@ -157,17 +169,11 @@ Tensor Transformer::operator()(const Tensor& x, std::span<const Grid> images, co
   check(config, x, images, given);
   const int64_t n = x.size(0), T = x.size(1), rows = images[0].tokens();
   Backend& backend = x.backend();
-  const auto embedded = [&](const std::vector<float>& timesteps) {
-    return in_block("time_text_embed",
-                    [&] { return timestep_embedder(nn::embed_timesteps(backend, timesteps, {.channels = sinusoid_width})); });
-  };
-  std::vector<float> timesteps(given.timesteps.begin(), given.timesteps.end());
-  if (timesteps.size() == 1) timesteps.resize(size_t(n), timesteps[0]);
-  const Tensor temb = ops::activate(embedded(timesteps), Activation::silu);
+  const Tensor temb = time_text_embed(given.timesteps, n, backend);
   std::vector<JointBlock::Rows> parts{{0, T, temb}};
   if (config.references_at_zero && rows < T) {
     parts[0].end = rows;
-    parts.push_back({rows, T, ops::activate(embedded(std::vector<float>(size_t(n), 0)), Activation::silu)});
+    parts.push_back({rows, T, time_text_embed(std::array{0.0f}, n, backend)});
   }
   Tensor image = in_block("img_in", [&] { return img_in(x, {.out = DType::f32}); });
   Tensor text = in_block("txt_in", [&] { return txt_in(txt_norm(given.text), {.out = DType::f32}); });

@@ -19,6 +19,8 @@
 
 namespace hearth::models::qwen_image {
 
+inline constexpr float eps = 1e-6f;  // of every norm
+
 // Latents [n, h, w, C] → tokens [n, h/2 · w/2, 4·C], row by row: the 2×2 pixels of a token with the channel outermost, (c, dy, dx).
 // ShapeError unless h and w are even.
 Tensor pack(const Tensor& latents);
@@ -30,6 +32,7 @@ struct Grid {
   int64_t rows = 0, columns = 0;
   int64_t tokens() const { return rows * columns; }
 };
+Grid grid_of(const Tensor& latents);
 
 // Cosines and sines of the rotary position embedding, computed in f64 (θ = 10⁴), axis by axis: [1, L + T, 1, 2, head/2] for L text tokens,
 // then those of the images. Image i has the positions (i, row, column), counted from its middle: rows −⌈h/2⌉ … ⌊h/2⌋ − 1. Text follows
@@ -41,8 +44,19 @@ struct Conditions {
   Tensor text;                         // [n, L, config.text]
   std::span<const float> timesteps{};  // σ · 1000, one for all or one per image
 };
+// ShapeError unless x [n, T, in_channels] are the tokens of these images, at least one, and `given` is for n images.
+void check(const TransformerConfig& config, const Tensor& x, std::span<const Grid> images, const Conditions& given);
 
 using nn::Modulation;
+
+// One timestep for all of n images, or one for each → [n, D], activated: what modulates.   Tap: its path, before the activation.
+struct TimeTextEmbed {
+  TimeTextEmbed(const Scope& w, const TransformerConfig& config);
+  Tensor operator()(std::span<const float> timesteps, int64_t n, Backend& backend) const;
+
+  nn::EmbeddingMlp timestep_embedder;
+  std::string path;
+};
 
 // The modulations of consecutive image tokens, `begin` to `end`.
 struct ModulatedRows {
@@ -88,7 +102,7 @@ struct Transformer {
   Tensor operator()(const Tensor& x, std::span<const Grid> images, const Conditions& given) const;
 
   TransformerConfig config;
-  nn::EmbeddingMlp timestep_embedder;  // time_text_embed.timestep_embedder
+  TimeTextEmbed time_text_embed;
   nn::RmsNorm txt_norm;
   nn::Linear txt_in, img_in;
   Blocks<JointBlock> transformer_blocks;

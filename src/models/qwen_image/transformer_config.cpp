@@ -23,16 +23,19 @@ TransformerConfig TransformerConfig::from(const Config& c) {
   c.only("guidance_embeds", false);        // the reference has no such network
   c.only("use_additional_t_cond", false);  // Qwen-Image-Layered's
   c.only("use_layer3d_rope", false);
-  t.axes = c.integers("axes_dims_rope", t.axes);
-  if (t.axes.size() != 3)
-    fail<WeightError>("{}: 'axes_dims_rope' has {} numbers, expected 3 (image, row, column)", c.where(), t.axes.size());
-  for (const int64_t size : t.axes)
-    if (size < 2 || size % 2 != 0) fail<WeightError>("{}: 'axes_dims_rope' has {}, expected even numbers of at least 2", c.where(), size);
-  if (const int64_t sum = std::accumulate(t.axes.begin(), t.axes.end(), int64_t(0)); sum != t.head_size)
-    fail<WeightError>("{}: 'axes_dims_rope' adds up to {}, expected 'attention_head_dim' = {}", c.where(), sum, t.head_size);
+  t.read_axes(c);
   c.no_effect({"pooled_projection_dim"});  // in published files; the reference does not read it
   c.finish();
   return t;
+}
+
+void TransformerConfig::read_axes(const Config& c) {
+  axes = c.integers("axes_dims_rope", axes);
+  if (axes.size() != 3) fail<WeightError>("{}: 'axes_dims_rope' has {} numbers, expected 3 (image, row, column)", c.where(), axes.size());
+  for (const int64_t size : axes)
+    if (size < 2 || size % 2 != 0) fail<WeightError>("{}: 'axes_dims_rope' has {}, expected even numbers of at least 2", c.where(), size);
+  if (const int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t(0)); sum != head_size)
+    fail<WeightError>("{}: 'axes_dims_rope' adds up to {}, expected 'attention_head_dim' = {}", c.where(), sum, head_size);
 }
 
 }  // namespace hearth::models::qwen_image

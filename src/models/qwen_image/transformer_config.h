@@ -20,6 +20,7 @@ struct TransformerConfig {
 
   // UnsupportedError names a key or value that is not supported; WeightError one that is malformed or contradicts another.
   static TransformerConfig from(const Config& config);
+  void read_axes(const Config& config);  // after head_size
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
