@@ -1,4 +1,5 @@
 // Qwen-Image and Qwen-Image-Edit (Qwen 2025), after diffusers' QwenImagePipeline and its relatives, 0.39.0.
+#include "models/qwen_image/controlnet_files.h"
 #include "models/qwen_image/files.h"
 #include "models/qwen_image/model.h"
 #include "models/qwen_image/options.h"
@@ -15,6 +16,7 @@ Entry entry() {
               .pipelines = {"QwenImagePipeline", "QwenImageImg2ImgPipeline", "QwenImageInpaintPipeline", "QwenImageEditPipeline",
                             "QwenImageEditPlusPipeline"},
               .files = &files,
+              .controls = control_places(),
               .options = {options.begin(), options.end()},
               .benchmarks = {Benchmark{"qwen-image-20b"}},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<QwenImage>(c); },

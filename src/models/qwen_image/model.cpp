@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/diffusion/checks.h"
+#include "models/qwen_image/control.h"
 #include "models/qwen_image/options.h"
 #include "models/qwen_image/prompts.h"
 #include "ops/shape_ops.h"
@@ -59,14 +60,19 @@ std::unique_ptr<diffusion::ReadPrompts> QwenImage::read_prompts(const ImageTask&
 Tensor QwenImage::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
   std::vector<Grid> images;
   const auto tokens_of = [&](const Tensor& latents) {
-    images.push_back({latents.size(1) / patch, latents.size(2) / patch});
+    images.push_back(grid_of(latents));
     return pack(latents);
   };
   std::vector<Tensor> tokens{tokens_of(x)};
   for (const Tensor& latents : call.references) tokens.push_back(ops::repeat_batch(tokens_of(latents), x.size(0)));
   const Tensor y = networks[transformer_](tokens.size() == 1 ? tokens[0] : ops::concat(tokens, 1), images,
-                                          {.text = call.given[text_states], .timesteps = {&timestep, 1}});
+                                          {.text = call.given[text_states], .timesteps = {&timestep, 1}},
+                                          call.control ? added_after_blocks(*call.control) : AddedAfterBlocks());
   return unpack(y, x.size(1), x.size(2));
+}
+
+std::shared_ptr<const diffusion::ControlModel> QwenImage::control_for(GivenComponent& given, const std::shared_ptr<TensorSource>&) const {
+  return qwen_image::control_for(given, config_);
 }
 
 std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::string& variant) {

@@ -21,6 +21,8 @@ class QwenImage final : public diffusion::LatentModel {
   std::unique_ptr<diffusion::ReadPrompts> read_prompts(const ImageTask& task, bool use_negative, Backend& host,
                                                        ResolvedImage& resolved) const override;
   Tensor denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const override;
+  std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given,
+                                                             const std::shared_ptr<TensorSource>& denoiser) const override;
 
  private:
   QwenImageConfig config_;

@@ -165,7 +165,8 @@ Transformer::Transformer(const Scope& w, const TransformerConfig& c)
       norm_out(w / "norm_out", c.width(), 2),
       proj_out(w / "proj_out", c.width(), c.out_channels()) {}
 
-Tensor Transformer::operator()(const Tensor& x, std::span<const Grid> images, const Conditions& given) const {
+Tensor Transformer::operator()(const Tensor& x, std::span<const Grid> images, const Conditions& given,
+                               const AddedAfterBlocks& added) const {
   check(config, x, images, given);
   const int64_t n = x.size(0), T = x.size(1), rows = images[0].tokens();
   Backend& backend = x.backend();
@@ -178,7 +179,13 @@ Tensor Transformer::operator()(const Tensor& x, std::span<const Grid> images, co
   Tensor image = in_block("img_in", [&] { return img_in(x, {.out = DType::f32}); });
   Tensor text = in_block("txt_in", [&] { return txt_in(txt_norm(given.text), {.out = DType::f32}); });
   const Tensor table = rotary_table(config, text.size(1), images, backend);
-  for (const JointBlock& block : transformer_blocks) block(image, text, parts, table);
+  for (auto block = transformer_blocks.begin(); block != transformer_blocks.end(); ++block) {
+    (*block)(image, text, parts, table);
+    for (const std::vector<Tensor>& tensors : added) {
+      const auto k = int64_t(tensors.size());
+      image = ops::add(image, tensors[size_t(int64_t(block.index()) / ((config.layers + k - 1) / k))]);
+    }
+  }
   const BlockScope block("norm_out");
   const Tensor tokens = rows == T ? image : ops::contiguous(image.slice(1, 0, rows));
   return proj_out(norm_out(temb).norm(tokens, 1, 0, eps, Stored::plain), {.out = DType::f32});

@@ -93,13 +93,17 @@ struct JointBlock {
   std::string path;
 };
 
+// What control networks add to the image's tokens: the k tensors [n, T, D] of each list are spread over the N blocks, tensor ⌊i / ⌈N / k⌉⌋
+// after block i.
+using AddedAfterBlocks = std::vector<std::vector<Tensor>>;
+
 struct Transformer {
   Transformer(const Scope& w, const TransformerConfig& config);
 
   // x [n, T, in_channels], the tokens of these images, the generated one first → the prediction for that one's tokens
   // [n, tokens, out_channels] f32. ShapeError if the shapes do not match. Taps: each block under diffusers' path, image tokens, and text
-  // tokens under "PATH.context".
-  Tensor operator()(const Tensor& x, std::span<const Grid> images, const Conditions& given) const;
+  // tokens under "PATH.context", without what is added.
+  Tensor operator()(const Tensor& x, std::span<const Grid> images, const Conditions& given, const AddedAfterBlocks& added = {}) const;
 
   TransformerConfig config;
   TimeTextEmbed time_text_embed;
