@@ -82,6 +82,29 @@ TEST_F(QwenImage, a_run_is_the_same_in_any_batch_and_after_a_stop) {
   expect_same_in_any_batch_and_after_a_stop({"default", "negative", "image_060", "paint_060"});
 }
 
+// A linear function of the latents, which is fitted to the autoencoder: of any size, and without an effect on the image.
+TEST_F(QwenImage, previews_are_as_large_as_the_image) {
+  for (const char* name : {"negative", "paint_batch"}) {
+    SCOPED_TRACE(name);
+    std::vector<int64_t> steps;
+    std::vector<std::vector<uint8_t>> shown;
+    const auto show = [&](Request& r) {
+      r.preview = {.every = 2, .show = [&](const std::vector<Image>& images, int64_t step, int64_t) {
+                     steps.push_back(step);
+                     EXPECT_EQ(images.size(), size_t(r.batch_size));
+                     EXPECT_EQ(images.at(0).width, cases.at(name).at("width"));
+                     EXPECT_EQ(images.at(0).height, cases.at(name).at("height"));
+                     shown.push_back(images[0].rgb);
+                   }};
+    };
+    const auto wanted = latents(name);
+    EXPECT_EQ(latents(name, show), wanted);
+    EXPECT_EQ(steps, (std::vector<int64_t>{2, 4}));
+    EXPECT_NE(shown.at(0), shown.at(1));
+    EXPECT_NE(*std::ranges::max_element(shown[1]), *std::ranges::min_element(shown[1]));
+  }
+}
+
 TEST_F(QwenImage, memory_is_planned_before_the_run) { expect_planned_memory({"negative", "image_060"}); }
 
 // ComfyUI's names: with everything in one file, and with each network in a file of its own; and a GGUF file of the transformer.
@@ -122,6 +145,9 @@ TEST_F(QwenImage, every_layout_gives_the_same_bits) {
   parts.components["vae"].path = folder / "vae.safetensors";
   parts.components["text_encoder"].path = folder / "text.safetensors";
   expect_same(Model::open(folder / "transformer.safetensors", parts).generate(r), wanted);
+  OpenOptions other = parts;  // under diffusers' names
+  other.components["vae"].path = official / "vae" / "diffusion_pytorch_model.safetensors";
+  expect_same(Model::open(folder / "transformer.safetensors", other).generate(r), wanted);
   OpenOptions fewer = parts;
   fewer.components.erase("text_encoder");
   const std::string message = complaint_of([&] { Model::open(folder / "transformer.safetensors", fewer); });

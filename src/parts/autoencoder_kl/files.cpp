@@ -91,7 +91,7 @@ const NetworkFiles autoencoder_kl_files{
                    .writing = [](const TensorList& official) { return autoencoder_kl_names(levels_of_official_autoencoder(official)); }},
                   {.name = "diffusers",
                    .marks = {"decoder.conv_in.weight", "decoder.mid_block.resnets.0.conv1.weight",
-                             "decoder.up_blocks.0.resnets.0.conv1.weight"}}},
+                             "decoder.mid_block.resnets.0.norm1.weight", "decoder.up_blocks.0.resnets.0.conv1.weight"}}},
     .aliases = aliases,
     .ignored = {"bn.num_batches_tracked"},  // of a batch norm of the latents
     .encoder = "encoder.",
