@@ -44,6 +44,11 @@ Request EditingCases::request_of(const Json& c) const {
     r.references.push_back({.image = image(fmt::format("reference{}", i), references[i][0], references[i][1]), .name = ""});
   const bool paints = c.at("kind") == "paint" || c.value("with_mask", false);
   if (!paints && !c.value("with_image", false) && c.at("kind") != "image" && c.at("kind") != "told" && c.at("kind") != "depth") return r;
+  if (c.value("from_reference", false)) {  // the image is the one that the model edits; it is resized
+    r.edit.image = r.references.at(0).image;
+    r.edit.mask = image("mask", r.edit.image->width, r.edit.image->height);
+    return r;
+  }
   r.width.reset(), r.height.reset();
   r.edit.image = image("image", W, H);
   if (paints) r.edit.mask = image("mask", W, H);

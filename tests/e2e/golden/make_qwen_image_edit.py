@@ -1,4 +1,5 @@
-"""Goldens of Qwen-Image-Edit: what diffusers' QwenImageEditPipeline and QwenImageEditPlusPipeline make of a small checkpoint.
+"""Goldens of Qwen-Image-Edit: what diffusers' QwenImageEditPipeline, QwenImageEditPlusPipeline and QwenImageEditInpaintPipeline make of a small
+checkpoint.
 
     OMP_NUM_THREADS=1 python make_qwen_image_edit.py [checkpoints] [images]
 
@@ -9,6 +10,9 @@ needs diffusers 0.39.0, transformers 4.57.1, tokenizers and torch (see tools/ora
     qwen_image_edit.safetensors   per case the final latents [n, c, h, w] f32; reference images [H, W, 3] u8
 
 `rounding` is the relative L2 distance between the f32 latents and the same run with transformer and autoencoder in f64.
+
+QwenImageEditInpaintPipeline draws the latents of the image that is edited from its posterior, once for both of its uses: as the latents under the
+mask, and as the tokens behind those of the generated image. hearth draws the former alone, as QwenImageEditPipeline does; so do these goldens.
 """
 
 import json
@@ -18,8 +22,10 @@ import sys
 import make as base
 import make_qwen_image as plain
 import torch
-from diffusers import FlowMatchEulerDiscreteScheduler, QwenImageEditPipeline, QwenImageEditPlusPipeline, QwenImageTransformer2DModel
-from make_flux import picture
+from diffusers import (FlowMatchEulerDiscreteScheduler, QwenImageEditInpaintPipeline, QwenImageEditPipeline, QwenImageEditPlusPipeline,
+                       QwenImageTransformer2DModel)
+from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from make_flux import mask, picture
 from PIL import Image
 from safetensors.torch import save_file
 from transformers import Qwen2VLImageProcessor, Qwen2VLProcessor, Qwen2VLVideoProcessor
@@ -38,6 +44,7 @@ CASES = {
     "edit": dict(ONE, references=[[96, 64]]),
     "edit_negative": dict(ONE, references=[[30, 70]], negative="snow", guidance=2.5, seed=3, steps=3),
     "default_size": dict(ONE, references=[[96, 64]], width=1248, height=832),
+    "paint": dict(ONE, references=[[96, 64]], width=1248, height=832, kind="paint", from_reference=True, strength=0.6, negative=" ", seed=4, steps=3),
 }
 
 
@@ -60,13 +67,33 @@ def make_checkpoint():
     print("qwen_image_edit", sum(p.stat().st_size for p in out.rglob("*") if p.is_file()), "bytes")
 
 
-for pipeline in (QwenImageEditPipeline, QwenImageEditPlusPipeline):
+for pipeline in (QwenImageEditPipeline, QwenImageEditPlusPipeline, QwenImageEditInpaintPipeline):
     sys.modules[pipeline.__module__].randn_tensor = plain.noise_as_in_f32
+
+
+def use_mode_of_reference(pipe):
+    """Puts the posterior's mode in place of the tokens behind those of the generated image."""
+    sample, forward, modes = DiagonalGaussianDistribution.sample, pipe.transformer.forward, []
+
+    def sampled(posterior, generator=None):
+        modes.append(posterior.mode())
+        return sample(posterior, generator)
+
+    def run(hidden_states, **rest):
+        mean, std = (torch.tensor(v).view(1, -1, 1, 1, 1).to(hidden_states.dtype) for v in (pipe.vae.config.latents_mean, pipe.vae.config.latents_std))
+        z = ((modes[0] - mean) * (1.0 / std)).transpose(1, 2)
+        tokens = pipe._pack_latents(z, 1, z.shape[2], *z.shape[3:])
+        return forward(hidden_states=torch.cat([hidden_states[:, :-tokens.shape[1]], tokens], 1), **rest)
+
+    DiagonalGaussianDistribution.sample, pipe.transformer.forward = sampled, run
+    return lambda: setattr(DiagonalGaussianDistribution, "sample", sample)
 
 
 @torch.no_grad()
 def draw(case, dtype):
     cls = QwenImageEditPipeline if "pipeline" in case else QwenImageEditPlusPipeline
+    if case["kind"] == "paint":
+        cls = QwenImageEditInpaintPipeline
     pipe = cls.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
     if "edits" in case:
         config = {k: v for k, v in pipe.transformer.config.items() if not k.startswith("_")} | case["edits"]["transformer/config.json"]
@@ -83,9 +110,14 @@ def draw(case, dtype):
     pipe.set_progress_bar_config(disable=True)
     generator = [torch.Generator().manual_seed(seed + k) for k in range(batch)] if batch > 1 else torch.Generator().manual_seed(seed)
     given = dict(negative_prompt=case["negative"]) if "negative" in case else {}
+    if case["kind"] == "paint":
+        given |= dict(mask_image=Image.fromarray(mask(*case["references"][0])), strength=case["strength"])
+        restore = use_mode_of_reference(pipe)
     packed = pipe(image=references if cls is QwenImageEditPlusPipeline else references[0], prompt=case["prompt"], width=W, height=H,
                   num_inference_steps=case["steps"], true_cfg_scale=case["guidance"], generator=generator, output_type="latent",
                   num_images_per_prompt=batch, **given).images
+    if case["kind"] == "paint":
+        restore()
     return pipe._unpack_latents(packed, H, W, pipe.vae_scale_factor)[:, :, 0]
 
 
@@ -101,6 +133,8 @@ def main():
         record = dict(case) | {"rounding": float(f"{float((latents - exact).norm() / exact.norm()):.1e}")}
         for i, (w, h) in enumerate(case["references"]):
             tensors[f"reference{i}.{w}x{h}"] = torch.from_numpy(picture(w, h, phase=3 + i))
+            if case["kind"] == "paint":
+                tensors[f"mask.{w}x{h}"] = torch.from_numpy(mask(w, h))
         tensors[name], cases[name] = latents.float().contiguous(), record
         print(f"{name}: latents {tuple(latents.shape)} rms {latents.square().mean().sqrt():.3g}, rounding {record['rounding']:.1e}", flush=True)
     versions = dict(torch=torch.__version__, diffusers=diffusers.__version__, transformers=transformers.__version__)
