@@ -61,7 +61,8 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
   note(1);
   if (has(Role::text_encoder)) measure("text", model.text_run(holding, *device));
   note(2);
-  if (has(Role::denoiser)) measure(model.name_of(Role::denoiser) + "_step", model.step_run(holding, *device));
+  for (size_t member = 0; has(Role::denoiser) && member < model.members(); ++member)
+    measure(model.name_of(Role::denoiser, member) + "_step", model.step_run(holding, *device, member));
   note(3);
   if (has(Role::codec)) measure(model.name_of(Role::codec) + "_decode", model.decode_run(holding, *device));
   note(4);

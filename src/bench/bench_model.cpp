@@ -18,6 +18,7 @@
 #include "models/checkpoints.h"
 #include "models/diffusion/generated_weights.h"
 #include "models/request.h"
+#include "sampling/guidance/guidance.h"
 #include "weights/layout/configurations.h"
 #include "weights/seeded.h"
 #include "weights/seeded_file.h"
@@ -106,12 +107,17 @@ BenchModel::BenchModel(const BenchOptions& options, std::vector<Role> roles)
   if (generated) generate();
   try {
     if (!checkpoint_) checkpoint_ = models::open_checkpoint(folder_, places_of(folder_));
-    if (!model_) model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
-    latents();
+    if (members_.empty()) describe();
   } catch (...) {
     if (temporary_) fs::remove_all(folder_);
     throw;
   }
+}
+
+void BenchModel::describe() {
+  members_.push_back(models::find_family(*checkpoint_).family.describe(*checkpoint_));
+  if (auto second = members_[0]->second()) members_.push_back(std::move(second));
+  check_size();
 }
 
 // Writes a checkpoint folder: configurations, vocabularies, weights.
@@ -131,7 +137,7 @@ void BenchModel::generate() {
     write_configuration(std::string(benchmark.configuration), folder_);
     models::write_stand_ins(benchmark, folder_);
     checkpoint_ = models::open_checkpoint(folder_);
-    model_ = models::find_family(*checkpoint_).family.describe(*checkpoint_);
+    describe();
     generate_weights();
   } catch (...) {
     std::error_code ignored;
@@ -147,15 +153,17 @@ void BenchModel::generate_weights() {
                              : options_.precision == Precision::bf16 ? DType::bf16
                                                                      : DType::f16;
   const DType type = options_.weights.empty() ? of_precision : weight_type_named(options_.weights);
-  std::vector<std::string> floats, blocks;
-  for (const ComponentSpec& spec : model_->components()) {
-    if (std::ranges::find(roles_, spec.role) == roles_.end()) continue;
-    (is_blocked(type) && spec.role != Role::codec ? blocks : floats).push_back(spec.name);
+  std::map<std::string, fs::path> files;
+  for (const auto& member : members_) {
+    std::vector<std::string> floats, blocks;
+    for (const ComponentSpec& spec : member->components()) {
+      if (std::ranges::find(roles_, spec.role) == roles_.end()) continue;
+      (is_blocked(type) && spec.role != Role::codec ? blocks : floats).push_back(spec.name);
+    }
+    if (!floats.empty()) write_generated_weights(*member, folder_, is_blocked(type) ? DType::f16 : type, floats, options_.progress);
+    if (!blocks.empty()) files.merge(write_generated_gguf(*checkpoint_, *member, blocks, type, folder_, options_.progress));
   }
-  if (!floats.empty()) write_generated_weights(*model_, folder_, is_blocked(type) ? DType::f16 : type, floats, options_.progress);
-  if (blocks.empty()) return;
-  const auto files = write_generated_gguf(*checkpoint_, *model_, blocks, type, folder_, options_.progress);
-  checkpoint_ = models::open_checkpoint(folder_, {.components = files});
+  if (!files.empty()) checkpoint_ = models::open_checkpoint(folder_, {.components = files});
 }
 
 BenchModel::~BenchModel() {
@@ -163,56 +171,88 @@ BenchModel::~BenchModel() {
   if (temporary_) fs::remove_all(folder_, ignored);
 }
 
-std::string BenchModel::name_of(Role role) const { return std::ranges::find(model_->components(), role, &ComponentSpec::role)->name; }
+std::string BenchModel::name_of(Role role, size_t member) const {
+  return std::ranges::find(members_[member]->components(), role, &ComponentSpec::role)->name;
+}
 
 std::array<int64_t, 2> BenchModel::pixels() const {
-  const std::array<int64_t, 2> native = model_->facts().native.value_or(std::array<int64_t, 2>{512, 512});
+  const std::array<int64_t, 2> native = model().facts().native.value_or(std::array<int64_t, 2>{512, 512});
   return {options_.height.value_or(native[0]), options_.width.value_or(native[1])};
 }
 
-std::array<int64_t, 2> BenchModel::latents() const {
+void BenchModel::check_size() const {
   const auto [height, width] = pixels();
-  const int64_t unit = model_->facts().side_unit(), f = model_->facts().codec.factor;
+  const Facts& facts = model().facts();
+  const int64_t unit = facts.side_unit();
   if (width < unit || height < unit || width % unit || height % unit)
     fail<UsageError>("bench: the size is {} × {}, expected multiples of {}", width, height, unit);
-  return {height / f, width / f};
+  if (!facts.own_latents || !facts.size_of_run) return;
+  if (const auto [H, W] = facts.size_of_run(height, width); H != height || W != width)
+    fail<UsageError>("bench: the size is {} × {}, which this model does not make, expected {} × {}", width, height, W, H);
+}
+
+Shape BenchModel::latents(size_t member) const {
+  const auto& own = model(member).facts().own_latents;
+  if (!own) return image_latents();
+  const auto [height, width] = pixels();
+  const auto [h, w] = own->size(height, width);
+  return {1, h, w, own->channels};
+}
+
+Shape BenchModel::image_latents() const {
+  const auto [height, width] = pixels();
+  const CodecConfig& codec = model().facts().codec;
+  return {1, height / codec.factor, width / codec.factor, codec.latent_channels};
 }
 
 std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
   const std::optional<WeightTypes> types = weight_types(options_.precision, device);
   const models::LoadRequest request{.variant = options_.variant, .types = types};
-  return std::make_unique<Networks>(
-      std::vector<Networks::Member>{{.checkpoint = *checkpoint_, .components = model_->components(), .roles = roles_}}, device, request);
+  std::vector<Networks::Member> members;
+  for (const auto& member : members_) members.push_back({.checkpoint = *checkpoint_, .components = member->components(), .roles = roles_});
+  return std::make_unique<Networks>(members, device, request);
 }
 
-int64_t BenchModel::step_images() const { return model_->facts().scale_use == models::diffusion::ScaleUse::factor ? 2 : 1; }
+int64_t BenchModel::step_images(size_t member) const {
+  const Facts& facts = model(member).facts();
+  if (member > 0 && !sampling::uses_guidance({.scale = facts.guidance})) return 1;
+  return facts.scale_use == ScaleUse::factor ? 2 : 1;
+}
 
 std::function<void()> BenchModel::text_run(const Holding& networks, Backend& device) const {
-  return [this, &networks, &device] { benchmark_conditioning(*model_, networks.of(0), device); };
+  return [this, &networks, &device] { benchmark_conditioning(model(), networks.of(0), device); };
 }
 
-std::function<void()> BenchModel::step_run(const Holding& networks, Backend& device) const {
-  const auto [H, W] = latents();
-  const Facts& facts = model_->facts();
+std::function<void()> BenchModel::step_run(const Holding& networks, Backend& device, size_t member) const {
+  const Facts& facts = model(member).facts();
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
-  Conditioning given = benchmark_conditioning(*model_, DryNetworks(*model_, *plan, {Role::text_encoder}).loaded(), *plan);
-  const int64_t images = step_images();
-  for (auto& [name, x] : given.tensors) {
-    Shape shape = x.shape();
+  Conditioning given = benchmark_conditioning(model(), DryNetworks(model(), *plan, {Role::text_encoder}).loaded(), *plan);
+  const int64_t images = step_images(member);
+  const auto inputs = [&](const std::string& name, Shape shape) {
     shape[0] = images;
-    x = seeded_tensor(device, name, shape);
-  }
-  const Tensor x = seeded_tensor(device, "x", {images, H, W, facts.codec.latent_channels});
+    return seeded_tensor(device, name, shape);
+  };
+  for (auto& [name, x] : given.tensors) x = inputs(name, x.shape());
+  const Tensor x = inputs("x", latents(member)), before = member > 0 ? inputs("before", latents(0)) : Tensor();
   const int64_t more = channels_beside(facts);
-  const Tensor beside = more ? seeded_tensor(device, "beside", {images, H, W, more}) : Tensor();
-  return [this, &networks, x, beside, given] { model_->denoise(networks.of(0), x, 500, {.given = given, .beside = beside}); };
+  const Tensor beside = more ? inputs("beside", image_latents().with_last(more)) : Tensor();
+  return [this, &networks, x, beside, before, given, member] {
+    model(member).denoise(networks.of(member), x, 500, {.given = given, .beside = beside, .before = before});
+  };
+}
+
+std::function<void()> BenchModel::steps_run(const Holding& networks, Backend& device) const {
+  std::vector<std::function<void()>> steps;
+  for (size_t member = 0; member < members(); ++member) steps.push_back(step_run(networks, device, member));
+  return [steps] {
+    for (const auto& step : steps) step();
+  };
 }
 
 std::function<void()> BenchModel::decode_run(const Holding& networks, Backend& device) const {
-  const auto [H, W] = latents();
-  const Tensor z = seeded_tensor(device, "z", {1, H, W, model_->facts().codec.latent_channels});
-  return [this, &networks, z] { model_->codec(networks.of(0)).decode(z); };
+  const Tensor z = seeded_tensor(device, "z", image_latents());
+  return [this, &networks, z] { model().codec(networks.of(0)).decode(z); };
 }
 
 }  // namespace hearth::api

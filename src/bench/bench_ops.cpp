@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "backends/backends.h"
 #include "backends/plan/plan_backend.h"
@@ -16,9 +17,12 @@
 #include "core/threads.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
+#include "ops/linear_attention.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
+#include "ops/pool.h"
+#include "ops/select.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::api {
@@ -38,41 +42,59 @@ struct Case {
 
   std::string name() const;
   std::function<void()> make(Backend& device, const WeightForm& form) const;
+  std::function<void()> make_product(Backend& device, const WeightForm& form) const;
+  bool transposed() const { return product() == "conv2d" && y[1] > x[1] && w[2] % 2 == 0; }
+  int64_t groups() const { return transposed() ? 1 : x[3] / w[1]; }                     // of a convolution
   int64_t keys() const { return int64_t(std::llround(flop / 4 / double(x.numel()))); }  // of attention
 };
 
 std::string Case::name() const {
   const char* norm = normalized() ? "norm+" : "";
   if (product() == "conv2d") {
-    const char* how = y[1] > x[1] ? " upsampled" : y[1] < x[1] ? " stride 2" : "";
+    const std::string how = transposed()    ? " transposed"
+                            : y[1] > x[1]   ? " upsampled"
+                            : y[1] < x[1]   ? fmt::format(" stride {}", x[1] / y[1])
+                            : groups() != 1 ? fmt::format(" groups {}", groups())
+                                            : "";
     return fmt::format("{}conv {}x{} {}->{} at {}{} batch {}", norm, w[2], w[3], x[3], y[3], x[1], how, x[0]);
   }
   if (product() == "linear")
     return fmt::format("{}linear {}x{}->{}{}", norm, x.numel() / x[-1], x[-1], w[0], y[-1] == w[0] ? "" : " geglu");
   if (op == "attention") return fmt::format("attention {}x{} heads {}x{} size {}", x[0], x[2], x[1], keys(), x[3]);
+  if (op == "linear_attention") return fmt::format("linear attention {}x{} heads {} size {}", x[0], x[2], x[1], x[3]);
   return fmt::format("{} {} -> {}", op, x, y);
 }
 
-std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
-  const Tensor in = filled(device, x);
-  if (w.rank() > 0) {
-    const WeightKind kind = w.rank() == 4 ? WeightKind::conv : y[-1] == w[0] ? WeightKind::linear : WeightKind::glu;
-    const Tensor values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0]))), bias = filled(device, {w[0]});
-    const Weight weight{
-        .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
-    GroupNormSpec norm;  // with an activation in front of a residual block's convolution, as in the networks
-    if (normalized()) {
-      const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
-      const bool block = kind == WeightKind::conv && w[2] == 3;
-      norm = {.groups = 32, .gamma = ones, .beta = ones, .activation = block ? Activation::silu : Activation::none};
-    }
-    if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias, {}, norm); };
-    if (kind == WeightKind::glu) return [=] { ops::linear(in, weight, bias, {.activation = Activation::gelu}); };
-    ConvSpec spec = ConvSpec::same(w[2]);
-    if (y[1] > x[1]) spec.resize_to = {y[1], y[2]};
-    if (y[1] < x[1]) spec.rows.stride = spec.columns.stride = 2;
-    return [=] { ops::conv(in, weight, bias, spec, {}, norm); };
+std::function<void()> Case::make_product(Backend& device, const WeightForm& given) const {
+  const bool is_conv = w.rank() == 4;
+  const WeightKind kind = transposed()    ? WeightKind::conv_transposed
+                          : is_conv       ? WeightKind::conv
+                          : y[-1] == w[0] ? WeightKind::linear
+                                          : WeightKind::glu;
+  WeightForm form = given;
+  if (is_conv) form.groups = groups();
+  const Tensor in = filled(device, x), values = filled(device, w, 1 / std::sqrt(float(w.numel() / w[0])));
+  const Tensor bias = filled(device, {transposed() ? w[1] : w[0]});
+  const Weight weight{
+      .name = "w", .shape = w, .form = form, .prepared = device.prepare(values, kind, form), .backend = &device, .kind = kind};
+  GroupNormSpec norm;  // with an activation in front of a residual block's convolution, as in the networks
+  if (normalized()) {
+    const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
+    const bool block = is_conv && w[2] == 3;
+    norm = {.groups = 32, .gamma = ones, .beta = ones, .activation = block ? Activation::silu : Activation::none};
   }
+  if (kind == WeightKind::linear) return [=] { ops::linear(in, weight, bias, {}, norm); };
+  if (kind == WeightKind::glu) return [=] { ops::linear(in, weight, bias, {.activation = Activation::gelu}); };
+  const int64_t stride = transposed() ? y[1] / x[1] : std::max<int64_t>(1, x[1] / y[1]), kernel = w[2];
+  const int64_t around = kernel % 2 == 1 ? kernel / 2 : (kernel - stride) / 2;  // an even kernel covers its stride
+  ConvSpec spec = ConvSpec::plane(stride, {around, around, around, around});
+  if (y[1] > x[1] && !transposed()) spec.resize_to = {y[1], y[2]};
+  return [=] { ops::conv(in, weight, bias, spec, {}, norm); };
+}
+
+std::function<void()> Case::make(Backend& device, const WeightForm& form) const {
+  if (w.rank() > 0) return make_product(device, form);
+  const Tensor in = filled(device, x);
   if (op == "attention") {
     const Shape shape{x[0], keys(), x[2], x[3]};
     const Tensor k = filled(device, shape), v = filled(device, shape);
@@ -81,6 +103,19 @@ std::function<void()> Case::make(Backend& device, const WeightForm& form) const 
   }
   const Tensor ones = Tensor::filled(device, {x[-1]}, 1);
   if (op == "group_norm") return [=] { ops::group_norm(in, {.groups = 32, .gamma = ones, .beta = ones, .activation = Activation::silu}); };
+  if (op == "linear_attention") return [=, k = filled(device, x), v = filled(device, x)] { ops::linear_attention(in, k, v, 1e-15f); };
+  if (op == "rms_norm") return [=] { ops::rms_norm(in, {.gamma = ones}); };
+  if (op == "multiply") return [=, other = filled(device, x)] { ops::multiply(in, other); };
+  if (op == "affine") return [=, by = filled(device, {x[0], x[-1]})] { ops::affine(in, by, by); };
+  if (op == "pool") return [in, H = x[1], W = x[2]] { ops::pool(in, {.rows = {.size = H}, .columns = {.size = W}}); };
+  if (op == "embedding" || op == "gather" || op == "scatter_add") {
+    std::vector<int32_t> ids(static_cast<size_t>(op == "scatter_add" ? x[0] : y[0]));
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = int32_t(int64_t(i) % (op == "scatter_add" ? y : x)[0]);
+    if (op == "embedding") return [=] { ops::embedding(ids, in); };
+    const Tensor rows = Tensor::from(device, {int64_t(ids.size())}, ids);
+    if (op == "gather") return [=] { ops::gather(in, rows); };
+    return [=, base = filled(device, y), factors = filled(device, {x[0]})] { ops::scatter_add(base, in, rows, factors); };
+  }
   if (op == "layer_norm") return [=] { ops::layer_norm(in, {.gamma = ones, .beta = ones}); };
   if (op == "activate") return [=] { ops::activate(in, Activation::silu); };
   if (op == "resize_nearest") return [=, H = y[1], W = y[2]] { ops::resize_nearest(in, H, W); };
@@ -129,6 +164,20 @@ struct List : Observer {
   std::vector<Case> cases;
 };
 
+// What an observed run ends with.
+struct Last : Observer {
+  void on_op(const OpEvent& event) override { op = std::string(event.op), y = event.y.shape(), flop = event.flop; }
+  std::string op;
+  Shape y;
+  double flop = 0;
+};
+Last last_of(const std::function<void()>& run) {
+  Last last;
+  const ObserverScope scope(last);
+  run();
+  return last;
+}
+
 constexpr double most_flop = 2e13;  // of a step: the ops of larger models would take minutes
 
 std::vector<Case> list_cases() {
@@ -140,15 +189,22 @@ std::vector<Case> list_cases() {
     const BenchOptions configurations_alone{.model = name};
     const BenchModel published(configurations_alone, {});
     const models::diffusion::LatentModel& model = published.model();
-    const auto [h, w] = published.latents();
-    const int64_t C = model.facts().codec.latent_channels;
     const DryNetworks networks(model, *plan, {Role::text_encoder, Role::denoiser, Role::codec});
     const auto given = benchmark_conditioning(model, networks.loaded(), *plan);
+    const auto two = [&](size_t member) {
+      const Shape one = published.latents(member);
+      return Tensor::empty(*plan, {2, one[1], one[2], one[3]});
+    };
     const ObserverScope scope(list);
     list.work = name + " step", list.weights = &networks.weights(Role::denoiser);
-    model.denoise(networks.loaded(), Tensor::empty(*plan, {2, h, w, C}), 500, {.given = given});
+    model.denoise(networks.loaded(), two(0), 500, {.given = given});
+    for (size_t member = 1; member < published.members(); ++member) {
+      const DryNetworks others(published.model(member), *plan, {Role::denoiser});
+      list.weights = &others.weights(Role::denoiser);
+      published.model(member).denoise(others.loaded(), two(member), 500, {.given = given, .before = two(0)});
+    }
     list.work = name + " decode", list.weights = &networks.weights(Role::codec);
-    model.codec(networks.loaded()).decode(Tensor::empty(*plan, {1, h, w, C}));
+    model.codec(networks.loaded()).decode(Tensor::empty(*plan, published.image_latents()));
     if (list.flop_of(name + " step") > most_flop) list.forget(name + " step"), list.forget(name + " decode");
   }
   return std::move(list.cases);
@@ -190,6 +246,9 @@ Bench bench_ops(const BenchOptions& options) {
   std::string text = machine_text(*device, ceilings) + fmt::format("weights stored as {}, factors of products {}; CPU time per thread\n",
                                                                    name_of(form.hold), name_of(form.factors));
   const auto measure = [&](const Case& c, const std::string& name, const std::function<void()>& run) {
+    const Last last = last_of(run);
+    if (!c.calls.empty() && (last.op != c.op || last.y != c.y || last.flop != c.flop))
+      throw std::logic_error(fmt::format("bench: '{}' runs {} -> {}", name, last.op, last.y));
     const BenchTime time = time_of(options.repeats, run);
     const double processor = time.processor_seconds / threads;
     const double least = c.flop > 0 ? c.flop * 1e-9 / peak : double(c.bytes) * 1e-9 / ceilings.read_gbs;

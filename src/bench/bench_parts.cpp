@@ -62,12 +62,18 @@ struct Step : BenchTime {
   double least = 0;
 };
 
-// A denoiser step on its own device.
+// A step of each denoiser.
+std::string step_title(const BenchModel& model) {
+  std::string title;
+  for (size_t member = 0; member < model.members(); ++member)
+    title += fmt::format("{}{} step", member > 0 ? " and " : "", model.name_of(Role::denoiser, member));
+  return title + "\n";
+}
 Step measure_step(const BenchOptions& options, const BenchModel& model, Backend& device, const Ceilings& ceilings) {
   const auto networks = model.open(device);
   Holding holding(*networks);
   holding.load({}, {});
-  const std::function<void()> run = model.step_run(holding, device);
+  const std::function<void()> run = model.steps_run(holding, device);
   Products products(ceilings);
   {
     const ObserverScope scope(products);
@@ -86,7 +92,7 @@ Bench bench_blocks(const BenchOptions& options) {
   std::string text = machine_text(*device, ceilings);
   int64_t done = 0;
   const auto measure = [&](const std::string& part, const std::function<void()>& run) {
-    if (options.progress) options.progress({.phase = "measure", .done = done++, .total = 3});
+    if (options.progress) options.progress({.phase = "measure", .done = done++, .total = int64_t(2 + model.members())});
     run();
     Blocks blocks(ceilings);
     const ObserverScope scope(blocks);
@@ -105,15 +111,17 @@ Bench bench_blocks(const BenchOptions& options) {
     }
   };
   const auto networks = model.open(*device);
-  const auto part = [&](Role role, const std::string& name, auto make_run) {
+  const auto part = [&](Role role, size_t member, const std::string& name, const auto& make_run) {
     Holding holding(*networks);
-    holding.load({.role = role}, {});
-    measure(name, (model.*make_run)(holding, *device));
-    holding.release({.role = role});
+    holding.load({.role = role, .member = member}, {});
+    measure(name, make_run(holding));
+    holding.release({.role = role, .member = member});
   };
-  part(Role::text_encoder, "text", &BenchModel::text_run);
-  part(Role::denoiser, model.name_of(Role::denoiser) + "_step", &BenchModel::step_run);
-  part(Role::codec, model.name_of(Role::codec) + "_decode", &BenchModel::decode_run);
+  part(Role::text_encoder, 0, "text", [&](const Holding& holding) { return model.text_run(holding, *device); });
+  for (size_t member = 0; member < model.members(); ++member)
+    part(Role::denoiser, member, model.name_of(Role::denoiser, member) + "_step",
+         [&](const Holding& holding) { return model.step_run(holding, *device, member); });
+  part(Role::codec, 0, model.name_of(Role::codec) + "_decode", [&](const Holding& holding) { return model.decode_run(holding, *device); });
   return {.text = text, .json = json.dump()};
 }
 
@@ -125,7 +133,7 @@ Bench bench_threads(const BenchOptions& options) {
   counts.push_back(all);
   const BenchModel model(options, {Role::denoiser});
   nlohmann::json json = {{"threads", nlohmann::json::array()}};
-  std::string text = model.name_of(Role::denoiser) + " step\n";
+  std::string text = step_title(model);
   double one = 0;
   for (const int n : counts) {
     if (options.progress) options.progress({.phase = "measure", .done = int64_t(json["threads"].size()), .total = int64_t(counts.size())});
@@ -151,7 +159,7 @@ Bench bench_threads(const BenchOptions& options) {
 Bench bench_paths(const BenchOptions& options) {
   const BenchModel model(options, {Role::denoiser});
   nlohmann::json json = {{"paths", nlohmann::json::array()}};
-  std::string text = model.name_of(Role::denoiser) + " step\n";
+  std::string text = step_title(model);
   for (const char* path : {"avx2", "avx512", "avx512bf16", "amx"}) {
     if (!cpu_path_available(path)) {
       json["paths"].push_back({{"path", path}, {"available", false}});

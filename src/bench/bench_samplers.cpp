@@ -17,8 +17,7 @@ using models::diffusion::Role;
 Bench bench_samplers(const BenchOptions& options) {
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
   const BenchModel model(options, {Role::denoiser});
-  const auto [H, W] = model.latents();
-  const int64_t channels = model.model().facts().codec.latent_channels;
+  const Shape one = model.latents();
   const std::string denoiser = model.name_of(Role::denoiser);
   const Ceilings ceilings = measure_ceilings(*device);
   BenchTime network;
@@ -26,7 +25,7 @@ Bench bench_samplers(const BenchOptions& options) {
     const auto networks = model.open(*device);
     models::diffusion::Holding holding(*networks);
     holding.load({}, {});
-    network = time_of(options.repeats, model.step_run(holding, *device));
+    network = time_of(options.repeats, model.step_run(holding, *device, 0));
   }
   nlohmann::json json = {
       {"machine", machine_json(*device, ceilings)}, {denoiser + "_step", network.seconds}, {"samplers", nlohmann::json::array()}};
@@ -35,8 +34,7 @@ Bench bench_samplers(const BenchOptions& options) {
       fmt::format("{} step {:.3f} s; time that each sampler adds to a step, and its share of that\n", denoiser, network.seconds);
 
   // With a network that returns at once, the time is that of the sampler, its noise, guidance and the boundary to the network.
-  const Shape one{1, H, W, channels};
-  const Tensor answer = sampling::torch_cpu_noise(1)(*device, {2, H, W, channels});
+  const Tensor answer = sampling::torch_cpu_noise(1)(*device, {2, one[1], one[2], one[3]});
   const sampling::Network at_once = [&](const Tensor& x, float) { return x.size(0) == 2 ? answer : answer.slice(0, 0, 1); };
   const sampling::ScheduleChoice karras = sampling::find_schedule("karras", {}, sampling::Form::peers);
   const sampling::Schedule schedule = sampling::common_schedule(model.model().facts().scheduler, karras, 12);

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "cli/process.h"
+#include "core/files/file.h"
+#include "core/files/json.h"
 #include "hearth/hearth.h"
 
 namespace hearth::test {
@@ -143,6 +145,54 @@ TEST_F(BenchTest, measures_the_ops_of_the_networks) {
   }
   EXPECT_EQ(not_one_line(run({"bench", "clip", "-m", "demo", "-W", "64"}), 2), "");
   EXPECT_EQ(not_one_line(run({"bench", "op"}), 2), "");
+}
+
+// Of transformers, of autoencoders that are not Stable Diffusion's, and of a model of two networks.
+TEST_F(BenchTest, measures_the_ops_of_every_kind_of_network) {
+  for (const auto& [filter, work, calls] :
+       {std::tuple{"linear attention 2x36", "sana-600m step", 28}, {"transposed batch 1", "stable-cascade-lite decode", 1}}) {
+    const Json ops = measure({"ops", "--filter", filter})["ops"];
+    ASSERT_GE(ops.size(), 1u) << filter;
+    EXPECT_EQ(ops[0]["calls"][work], calls) << ops[0].dump();
+  }
+}
+
+// One folder with both networks, as StableCascadeCombinedPipeline saves it. The numbers of operations are those that torch counts, where
+// the decoder's mapper of pixels, which are all zeros, runs on one instead of 64 (44,352 operations less).
+TEST_F(BenchTest, measures_both_networks_of_a_model_that_has_two) {
+  const std::filesystem::path golden = std::filesystem::path(HEARTH_SOURCE_DIR) / "tests/e2e/golden", both = folder / "both";
+  std::filesystem::copy(golden / "stable_cascade", both, std::filesystem::copy_options::recursive);
+  for (const char* part : {"prior", "text_encoder", "tokenizer", "scheduler"})
+    std::filesystem::copy(golden / "stable_cascade_prior" / part, both / (std::string("prior_") + part),
+                          std::filesystem::copy_options::recursive);
+  Json index = load_json(both / "model_index.json");
+  for (const char* part : {"text_encoder", "tokenizer", "scheduler"}) index[std::string("prior_") + part] = index[part];
+  index["_class_name"] = "StableCascadeCombinedPipeline", index["prior_prior"] = index["decoder"];
+  index.erase("latent_dim_scale");
+  std::filesystem::permissions(both / "model_index.json", std::filesystem::perms::owner_write, std::filesystem::perm_options::add);
+  write_file(both / "model_index.json", index.dump());
+  const auto measured = [&](Arguments arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    arguments.insert(arguments.end(), {"--model", both, "--repetitions", "1", "--json", "-W", "128", "-H", "128"});
+    const Ended r = run(arguments);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.code == 0 ? Json::parse(r.out) : Json();
+  };
+  const Json parts = measured({})["parts"], step = measured({"step"})["parts"], blocks = measured({"blocks"})["blocks"];
+  EXPECT_EQ(parts.size(), 5u) << parts.dump();
+  EXPECT_EQ(step.size(), 3u) << step.dump();
+  // Two prompts of the prior, one of the decoder, which has no guidance by default.
+  for (const auto& [part, gflop] : {std::pair{"prior_prior_step", 0.00293856}, {"decoder_step", 0.005310368 - 0.000044352}}) {
+    EXPECT_NEAR(parts[part]["gflop"].get<double>(), gflop, 1e-9) << part;
+    EXPECT_NEAR(step[part]["gflop"].get<double>(), gflop, 1e-9) << part;
+    double sum = 0;
+    for (const Json& row : blocks)
+      if (row["part"] == part) sum += row["gflop"].get<double>();
+    EXPECT_GT(sum, 0.6 * gflop) << part;  // passages between levels are in no block
+    EXPECT_LT(sum, gflop + 1e-9) << part;
+  }
+  EXPECT_EQ(measured({"threads", "--threads", "1"})["threads"].size(), 1u);
+  EXPECT_EQ(not_one_line(run({"bench", "--model", both, "-W", "136", "-H", "128"}), 2), "");
 }
 
 TEST_F(BenchTest, prints_text_and_one_line_errors) {

@@ -13,6 +13,7 @@ Entry entry() {
               .pipelines = {"StableCascadeDecoderPipeline", "StableCascadeCombinedPipeline", "StableCascadePriorPipeline"},
               .files = &files,
               .options = {options().begin(), options().end()},
+              .benchmarks = {"stable-cascade", "stable-cascade-lite"},
               .describe = [](const Checkpoint& c) -> std::unique_ptr<diffusion::LatentModel> { return std::make_unique<StableCascade>(c); },
               .check = check,
               .prompt_readers = prompt_readers,
