@@ -30,7 +30,7 @@ std::vector<ComponentInfo> list_components() {
 namespace api {
 
 CheckpointPlaces places_of(const std::filesystem::path& path, const OpenOptions& options) {
-  CheckpointPlaces places{.config = hub::local_model(options.config), .averaged = options.ema};
+  CheckpointPlaces places{.config = hub::local_model(options.config), .variant = options.variant, .averaged = options.ema};
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) places.assets = assets_folder();
   std::vector<std::string> names;

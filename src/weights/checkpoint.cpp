@@ -57,7 +57,8 @@ Checkpoint Checkpoint::open(const fs::path& path, const CheckpointPlaces& places
       fail<IoError>("{}: has no model_index.json, which a diffusers folder needs", path.string());
   }
   checkpoint.read_index();
-  for (auto& [name, given] : open_all_given(places.components, places.families)) checkpoint.take_component(name, std::move(given));
+  for (auto& [name, given] : open_all_given(places.components, places.families, places.variant))
+    checkpoint.take_component(name, std::move(given));
   checkpoint.name_given_classes();
   return checkpoint;
 }
@@ -77,7 +78,7 @@ void Checkpoint::take_single_file(const CheckpointPlaces& places) {
   single_file_ = true;
   averaged_ = places.averaged;
   assets_ = places.assets;
-  std::map<std::string, GivenComponent> others = open_all_given(places.components, families_);
+  std::map<std::string, GivenComponent> others = open_all_given(places.components, families_, places.variant);
   SingleFile file =
       open_single_file(root_, {.families = families_, .config = places.config, .averaged = places.averaged, .given = &others});
   may_be_of_ = std::move(file.families);
@@ -277,14 +278,17 @@ std::string Checkpoint::index_text() const {
 }
 
 WeightFiles Checkpoint::files(std::string_view name, const std::string& variant) const {
-  if (is_file() && !variant.empty()) fail<UsageError>("{}: a single file has no variants, but '{}' was requested", root_.string(), variant);
-  if (const GivenComponent* other = given(name)) return {.variant = {}, .index = {}, .files = other->files};
+  const bool is_given = !variant.empty() && std::ranges::any_of(given_, [&](const auto& entry) { return entry.second.variant == variant; });
+  if (is_file() && !variant.empty() && !is_given)
+    fail<UsageError>("{}: a single file has no variants, but '{}' was requested", root_.string(), variant);
+  if (const GivenComponent* other = given(name)) return {.variant = other->variant, .index = {}, .files = other->files};
   if (single_file_) refuse_absent(component(name).name);
   if (archive_) return {.variant = {}, .index = {}, .files = {root_}};
   const fs::path own = folder(name);
   const auto has_variant = [&](const fs::path& folder) {
     return std::ranges::any_of(find_weight_files(folder), [&](const WeightFiles& set) { return set.variant == variant; });
   };
+  if (is_given && !has_variant(own)) return choose_weight_files(own, "");
   if (!variant.empty() && !has_variant(own))
     for (const Component& other : components_)
       if (std::error_code ignored; fs::is_directory(root_ / other.name, ignored) && has_variant(root_ / other.name))

@@ -26,6 +26,7 @@ struct CheckpointPlaces {
   // model_index.json that it lacks comes from the built-in configuration that would have been used without it; notes() reports this.
   std::filesystem::path config;
   std::map<std::string, std::filesystem::path> components;  // by name; each replaces the checkpoint's own, or adds one (Slot::adds)
+  std::string variant = {};                                 // of the folders in `components`: "fp16"; in full precision those that lack it
   bool averaged = false;  // for a single file: use the denoiser's moving average (model_ema.…) instead of its weights
 };
 

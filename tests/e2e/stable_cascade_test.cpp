@@ -15,6 +15,9 @@
 #include "hearth/convert.h"
 #include "hearth/rerun.h"
 #include "hearth/tokenizer.h"
+#include "models/checkpoints.h"
+#include "models/diffusion/generated_weights.h"
+#include "models/registry.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
 #include "support/tolerance.h"
@@ -204,6 +207,56 @@ TEST_F(StableCascade, files_of_the_authors_give_the_same_bits) {
   options.components["prior"].path = files / "prior";
   options.components["decoder"].path = options.components["vqgan"].path = files / "stage_b.safetensors";
   EXPECT_EQ(latents(folder, r, options), wanted);
+}
+
+// A prior whose repository has one variant only, beside a decoder in full precision.
+TEST_F(StableCascade, the_variant_is_also_that_of_given_folders) {
+  const Request r = small();
+  const auto wanted = latents(folder, r, both());
+  const TemporaryFolder files;
+  fs::copy(prior, files / "prior", fs::copy_options::recursive);
+  for (const char* name : {"prior/diffusion_pytorch_model", "image_encoder/model"})
+    fs::rename(files / "prior" / (std::string(name) + ".safetensors"), files / "prior" / (std::string(name) + ".bf16.safetensors"));
+  OpenOptions options = both();
+  options.components["prior"].path = files / "prior";
+  const auto says = [&](const char* variant, const char* words) {
+    options.variant = variant;
+    const std::string message = complaint_of([&] { Model::open(folder, options); });
+    EXPECT_NE(message.find(words), message.npos) << message;
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+  };
+  says("", "prior: has no weights in full precision, only the variant 'bf16'");
+  says("fp16", "prior: has no weights of the variant 'fp16', only 'bf16'");
+  options.variant = "bf16";
+  EXPECT_EQ(latents(folder, r, options), wanted);
+  EXPECT_EQ(latents(folder, request("image"), options), latents(folder, request("image"), both()));
+  OpenOptions subfolder = options;
+  subfolder.components["prior"].path = files / "prior/prior";
+  EXPECT_EQ(latents(folder, r, subfolder), wanted);
+  // With a variant and without it in one folder, the variant is used.
+  fs::copy(folder / "decoder/diffusion_pytorch_model.safetensors", files / "prior/prior/diffusion_pytorch_model.safetensors");
+  EXPECT_EQ(latents(folder, r, options), wanted);
+}
+
+// With as many levels as the published decoders.
+TEST_F(StableCascade, images_that_are_too_small_for_the_decoder_are_refused) {
+  CheckpointCopy copied("stable_cascade");
+  copied.edit_json("decoder/config.json", [](Json& j) {
+    for (auto& [key, value] : j.items())
+      if (value.is_array() && value.size() == 3) value.push_back(Json(value.back()));
+  });
+  const Checkpoint checkpoint = models::open_checkpoint(copied.path(), {.components = {{"prior", prior}}});
+  fs::remove(copied.weights("decoder"));
+  const std::vector<std::string> decoder{"decoder"};
+  models::diffusion::write_generated_weights(*models::find_family(checkpoint).family.describe(checkpoint)->second(), copied.path(),
+                                             DType::f32, decoder);
+  Model model = Model::open(copied.path(), both());
+  Request r = small();
+  r.width = 40, r.height = 128;
+  const std::string message = complaint_of([&] { model.generate(r); });
+  EXPECT_NE(message.find("40×128 is too small for the decoder, expected at least 64 pixels each way"), message.npos) << message;
+  r.width = 80;  // the next size has 128
+  EXPECT_EQ(model.generate(r).images.at(0).width, 128);
 }
 
 TEST_F(StableCascade, threads_and_batches_change_nothing) {

@@ -34,7 +34,7 @@ using api::GgufExport;
 using Json = nlohmann::ordered_json;
 
 OpenOptions open_options(const ConvertRequest& request) {
-  OpenOptions options{.config = request.config, .ema = request.ema};
+  OpenOptions options{.config = request.config, .ema = request.ema, .variant = request.variant};
   for (const auto& [name, path] : request.components) options.components[name].path = path;
   return options;
 }

@@ -30,11 +30,12 @@ bool holds_encoder(const NetworkFiles& network, const TensorSource& tensors) {
 }
 
 // A component that `path` holds besides the one that it was given for.
-std::optional<GivenComponent> find_beside(const fs::path& path, std::string_view component, std::span<const KnownFamily> families) {
+std::optional<GivenComponent> find_beside(const fs::path& path, std::string_view component, std::span<const KnownFamily> families,
+                                          const std::string& variant) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     if (!fs::exists(path / "model_index.json", error) || !fs::exists(path / component, error)) return std::nullopt;
-    return open_given(path, component, families);
+    return open_given(path, component, families, variant);
   }
   const auto source = open_tensor_file(path);
   const std::vector<Section> sections = find_sections(source->list(), families, source->describe());
@@ -67,30 +68,36 @@ GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& sec
   return given;
 }
 
-std::map<std::string, GivenComponent> open_all_given(const std::map<std::string, fs::path>& paths, std::span<const KnownFamily> families) {
+std::map<std::string, GivenComponent> open_all_given(const std::map<std::string, fs::path>& paths, std::span<const KnownFamily> families,
+                                                     const std::string& variant) {
   std::map<std::string, GivenComponent> all;
-  for (const auto& [name, path] : paths) all[name] = open_given(path, name, families);
+  for (const auto& [name, path] : paths) all[name] = open_given(path, name, families, variant);
   for (const KnownFamily& family : families)
     for (const auto& [name, path] : paths) {
       const auto is_this = [&name = name](const Slot* slot) { return slot->name == name && !slot->adds.empty(); };
       if (std::ranges::none_of(family.files->slots, is_this)) continue;
       for (const Slot* other : family.files->slots)
         if (!other->adds.empty() && !all.contains(std::string(other->name)))
-          if (auto found = find_beside(path, other->name, families)) all[std::string(other->name)] = std::move(*found);
+          if (auto found = find_beside(path, other->name, families, variant)) all[std::string(other->name)] = std::move(*found);
     }
   return all;
 }
 
-GivenComponent open_given(const fs::path& path, std::string_view component, std::span<const KnownFamily> families) {
+GivenComponent open_given(const fs::path& path, std::string_view component, std::span<const KnownFamily> families,
+                          const std::string& variant) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail<IoError>("{}: no such file or folder", path.string());
   std::vector<fs::path> files{path};
   fs::path config;
+  std::string chosen;
   std::shared_ptr<TensorSource> source;
   if (fs::is_directory(status)) {
     const fs::path folder = fs::exists(path / "model_index.json", error) ? path / component : path;
-    const WeightFiles found = choose_weight_files(folder, "");
+    const std::vector<WeightFiles> sets = find_weight_files(folder);
+    const auto has = [&](const std::string& wanted) { return std::ranges::find(sets, wanted, &WeightFiles::variant) != sets.end(); };
+    const WeightFiles found = choose_weight_files(folder, has(variant) || !has("") ? variant : "");
+    chosen = found.variant;
     source = open_weight_files(found);
     files = found.files;
     if (fs::exists(folder / "config.json", error)) config = folder / "config.json";
@@ -108,7 +115,7 @@ GivenComponent open_given(const fs::path& path, std::string_view component, std:
                       contents_of(tensors, sections, families, architecture));
   const nlohmann::json json = config.empty() ? nlohmann::json() : load_json(config);
   GivenComponent given = given_by(std::move(source), *section, {.config = &json});
-  given.files = std::move(files), given.config = std::move(config);
+  given.files = std::move(files), given.config = std::move(config), given.variant = std::move(chosen);
   return given;
 }
 

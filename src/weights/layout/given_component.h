@@ -11,6 +11,7 @@ class GgufFile;  // weights/gguf/gguf.h
 struct GivenComponent {
   std::shared_ptr<TensorSource> tensors;      // under official names
   std::vector<std::filesystem::path> files;   // the files of the tensors
+  std::string variant = {};                   // of the files, if they are those of a folder
   std::filesystem::path config;               // its own config.json; empty: the checkpoint's, or `stated`
   std::string stated = {};                    // the JSON of the config that the file itself states
   std::shared_ptr<const GgufFile> gguf = {};  // of the tensors, if it is one
@@ -30,10 +31,12 @@ GivenComponent given_by(std::shared_ptr<TensorSource> source, const Section& sec
 
 // Opens each component from its path, and the components that a path adds together with another (Slot::adds).
 std::map<std::string, GivenComponent> open_all_given(const std::map<std::string, std::filesystem::path>& paths,
-                                                     std::span<const KnownFamily> families);
+                                                     std::span<const KnownFamily> families, const std::string& variant = {});
 
 // Opens a component from `path`: a file in any layout, which may hold other components too, or a folder, either the component's own or a
-// diffusers folder that has the component. WeightError if it does not hold the component; errors of weights/checkpoint_files.h.
-GivenComponent open_given(const std::filesystem::path& path, std::string_view component, std::span<const KnownFamily> families);
+// diffusers folder that has the component. Of a folder the files of the variant, or if it lacks that, those in full precision.
+// WeightError if it does not hold the component; errors of weights/checkpoint_files.h.
+GivenComponent open_given(const std::filesystem::path& path, std::string_view component, std::span<const KnownFamily> families,
+                          const std::string& variant = {});
 
 }  // namespace hearth
