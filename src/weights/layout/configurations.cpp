@@ -67,15 +67,19 @@ void read_marker(const SchedulerMarker& marker, const TensorSource& file, const 
 
 fs::path published_file(const fs::path& folder, const fs::path& file, std::span<const KnownFamily> families) {
   std::error_code error;
-  const fs::path own = folder / file, index = folder / "model_index.json";
-  if (fs::exists(own, error) || !fs::exists(index, error)) return own;
-  const std::string base = text_of(load_json(index), "_base");
-  if (base.empty() || base.find_first_of("/\\") != base.npos || base == "..") return own;
-  std::vector<fs::path> beside{folder.parent_path()};
-  for (const KnownFamily& family : families) beside.push_back(family.configurations);
-  for (const fs::path& place : beside)
-    if (fs::exists(place / base / file, error)) return place / base / file;
-  return own;
+  fs::path at = folder;
+  for (int bases = 0; bases < 8; ++bases) {  // a base may have one of its own
+    if (fs::exists(at / file, error)) return at / file;
+    if (!fs::exists(at / "model_index.json", error)) break;
+    const std::string base = text_of(load_json(at / "model_index.json"), "_base");
+    if (base.empty() || base.find_first_of("/\\") != base.npos || base == "..") break;
+    std::vector<fs::path> beside{at.parent_path()};
+    for (const KnownFamily& family : families) beside.push_back(family.configurations);
+    const auto found = std::ranges::find_if(beside, [&](const fs::path& place) { return fs::is_directory(place / base, error); });
+    if (found == beside.end()) break;
+    at = *found / base;
+  }
+  return folder / file;
 }
 
 std::vector<Configuration> configurations_with(const Deciding& denoiser, std::span<const KnownFamily> families) {
