@@ -6,13 +6,17 @@
 #include <cstdlib>
 
 #include "backends/backends.h"
+#include "core/files/json.h"
+#include "e2e/checkpoint_copy.h"
 #include "e2e/editing_cases_test.h"
 #include "hearth/convert.h"
 #include "hearth/prompt.h"
 #include "hearth/quantize.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
+#include "support/files.h"
 #include "support/tolerance.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace hearth::test {
 namespace {
@@ -124,6 +128,47 @@ TEST_F(Sana, a_text_encoder_may_be_a_gguf_file) {
   const auto wanted = Model::open(official, options).generate(r).latents.values;
   options.components["text_encoder"].path = folder / "text.gguf";
   EXPECT_LE(relative_error(Model::open(official, options).generate(r).latents.values, wanted), 1e-5);
+}
+
+// mit-han-lab's file, alone and nested as in a pickle: queries, keys and values are rows of one 1×1 kernel. Diffusers' converter turns
+// these names into the folder's (src/models/sana/golden/make.py).
+TEST_F(Sana, the_autoencoder_may_be_the_authors_file) {
+  const auto names = load_json(fs::path(HEARTH_SOURCE_DIR) / "src/models/sana/golden/dc_original.json").at("names");
+  CheckpointCopy copy("sana");
+  const auto official = SafetensorsFile::open(copy.weights("vae"));
+  NamedTensors original;
+  const auto read = [&](const std::string& name) { return official->read(name, official->list().at(name).shape, copy.device()); };
+  for (const auto& [stored, parts] : names.items()) {
+    std::vector<float> values;
+    Shape shape;
+    for (const std::string part : parts.at("official")) {
+      const Tensor x = read(part);
+      for (const float v : x.to_vector()) values.push_back(v);
+    }
+    for (const int64_t n : parts.at("shape")) shape.push_back(n);
+    original[stored] = Tensor::from(copy.device(), shape, std::span<const float>(values));
+  }
+  const TemporaryFolder files;
+  write_safetensors(files / "dc-ae.safetensors", original);
+  EXPECT_NE(inspect(files / "dc-ae.safetensors").text.find("deep compression autoencoder (SANA)"), std::string::npos);
+  const Request r = find_case("sana", "negative").request;
+  const auto pixels = [&](const OpenOptions& options) {
+    return Model::open(checkpoint_folder("sana"), options).generate(r).images.at(0).rgb;
+  };
+  OpenOptions given{.precision = Precision::f32};
+  const auto wanted = pixels(given);
+  given.components["vae"].path = files / "dc-ae.safetensors";
+  EXPECT_EQ(pixels(given), wanted);
+  // Written again under the folder's names.
+  convert({.model = checkpoint_folder("sana"), .components = {{"vae", files / "dc-ae.safetensors"}}, .output = files / "folder"});
+  const auto back = SafetensorsFile::open(files / "folder/vae/diffusion_pytorch_model.safetensors");
+  ASSERT_EQ(back->list().size(), official->list().size());
+  for (const auto& [name, info] : official->list())
+    EXPECT_EQ(back->read(name, info.shape, copy.device()).to_vector(), read(name).to_vector()) << name;
+  original.erase("decoder.stages.3.op_list.1.context_module.main.qkv.conv.weight");
+  write_safetensors(files / "dc-ae.safetensors", original);
+  const std::string message = complaint_of([&] { pixels(given); });
+  EXPECT_NE(message.find("decoder.up_blocks.3.1.attn.to_k.weight"), message.npos) << message;
 }
 
 TEST_F(Sana, what_does_not_fit_is_refused_in_one_line) {

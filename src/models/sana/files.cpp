@@ -25,14 +25,19 @@ std::vector<NetworkPlace> places() {
 std::vector<Signature> signatures() {
   std::vector<Signature> all = transformer_signatures();
   all.push_back(control_signature());
-  all.push_back({.part = "autoencoder",
-                 .what = "deep compression autoencoder (SANA)",
-                 .layout = "diffusers",
-                 .prefixes = {"", "vae."},
-                 .present = {{"encoder.down_blocks.0.0.conv1.weight", {}},
-                             {"decoder.up_blocks.0.0.conv.weight", {}},
-                             {"decoder.norm_out.weight", {}}},
-                 .absent = {}});
+  const Signature official{
+      .part = "autoencoder",
+      .what = "deep compression autoencoder (SANA)",
+      .layout = "diffusers",
+      .prefixes = {"", "vae."},
+      .present = {{"encoder.down_blocks.0.0.conv1.weight", {}}, {"decoder.up_blocks.0.0.conv.weight", {}}, {"decoder.norm_out.weight", {}}},
+      .absent = {}};
+  Signature original = official;
+  original.layout = "original", original.prefixes = {"", "vae.", "first_stage_model."};
+  original.present = {{"encoder.project_in.conv.weight", {}},
+                      {"decoder.stages.0.op_list.0.main.conv.conv.weight", {}},
+                      {"decoder.project_out.op_list.0.weight", {}}};
+  all.push_back(official), all.push_back(std::move(original));
   return all;
 }
 

@@ -54,10 +54,10 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
       if (s.rank() != 2) refuse("a matrix");
       else official.shape = {s[1], s[0]};
       break;
-    case Form::Kind::kernel:
-      if (s.rank() == 2) break;  // some files store the matrix directly
-      if (s.rank() != 4 || s[2] != 1 || s[3] != 1) refuse("a 1×1 kernel or a matrix");
-      else official.shape = {s[0], s[1]};
+    case Form::Kind::kernel:  // some files store the matrix directly
+      if (s.rank() != 2 && (s.rank() != 4 || s[2] != 1 || s[3] != 1)) refuse("a 1×1 kernel or a matrix");
+      else if (s[0] % form.parts != 0) refuse(fmt::format("{} times as many rows", in_words(form.parts)));
+      else official.shape = {s[0] / form.parts * (form.end - form.first), s[1]};
       break;
   }
   return official;
@@ -66,6 +66,11 @@ TensorInfo info_of(const std::string& stored, const TensorInfo& info, Form form)
 Tensor as_floats(const Tensor& x, Backend& backend) {
   if (x.dtype() == DType::f32) return x;
   return written_on_host(backend, x.shape(), DType::f32, [&](Tensor& y) { std::ranges::copy(x.to_vector(), y.data<float>()); });
+}
+
+Tensor part_of(const Tensor& x, Form form) {
+  const int64_t part = x.size(0) / form.parts;
+  return x.slice(0, form.first * part, form.end * part);
 }
 
 class PieceSource : public TensorSource {
@@ -92,11 +97,10 @@ class PieceSource : public TensorSource {
       case Form::Kind::same: break;
       case Form::Kind::swapped: return swapped(x, backend);
       case Form::Kind::transposed: return turned(x, backend);
-      case Form::Kind::kernel: return x.view(piece.info.shape);
-      case Form::Kind::rows: {
-        const int64_t part = x.size(0) / piece.form.parts;
-        return x.slice(0, piece.form.first * part, piece.form.end * part);
-      }
+      case Form::Kind::kernel:
+        if (piece.form.parts == 1) return x.view(piece.info.shape);
+        return part_of(x, piece.form).view(piece.info.shape);
+      case Form::Kind::rows: return part_of(x, piece.form);
     }
     return x;
   }
@@ -107,9 +111,8 @@ class PieceSource : public TensorSource {
     const Tensor all = source_->scale(found->second.stored, backend);
     if (!all || all.numel() == 1) return all;
     if (form == form::swapped) return swapped(all, backend);
-    if (form.kind != Form::Kind::rows) return all;
-    const int64_t part = all.numel() / form.parts;
-    return all.slice(0, form.first * part, form.end * part);
+    if (form.parts == 1) return all;
+    return part_of(all, form);
   }
   std::span<const std::byte> stored_bytes(const std::string& name) const override {
     const auto found = pieces_.find(name);

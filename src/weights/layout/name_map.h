@@ -31,7 +31,7 @@ struct Form {
     rows,        // some of its rows: of `parts` equal parts, those in [first, end)
     swapped,     // its first and second half of rows swapped
     transposed,  // [a, b] stored as [b, a]
-    kernel,      // a matrix [a, b] stored as a 1×1 kernel [a, b, 1, 1]
+    kernel,      // a matrix [a, b] stored as a 1×1 kernel [a, b, 1, 1], or as such rows of one
   };
   Kind kind = Kind::same;
   uint8_t first = 0, end = 1, parts = 1;

@@ -24,9 +24,9 @@ struct Share {
 Shape stored_shape(const Share& share) {
   const Shape& official = share.shape;
   if (share.form == form::transposed) return {official[1], official[0]};
-  if (share.form == form::kernel && official.rank() == 2) return {official[0], official[1], 1, 1};
   Shape shape = official;
-  if (share.form.kind == Form::Kind::rows && shape.rank() > 0) shape[0] = shape[0] / (share.form.end - share.form.first) * share.form.parts;
+  if (shape.rank() > 0) shape[0] = shape[0] / (share.form.end - share.form.first) * share.form.parts;
+  if (share.form.kind == Form::Kind::kernel && official.rank() == 2) shape.push_back(1), shape.push_back(1);
   return shape;
 }
 
@@ -95,7 +95,7 @@ std::vector<StoredTensor> stored_tensors(const std::shared_ptr<TensorSource>& so
     if (share.form == form::transposed && info.shape.rank() != 2)
       fail<UnsupportedError>("{}: '{}' has shape {}, this layout requires a matrix", source->describe(), official, info.shape);
     std::vector<Share>& shares = stored[original->name];
-    if (share.form.kind != Form::Kind::rows && !shares.empty())
+    if (share.form.parts == 1 && !shares.empty())
       fail<UnsupportedError>("{}: '{}' and '{}' are one tensor in this layout", source->describe(), shares[0].official, official);
     if (!shares.empty() && (share.dtype != shares[0].dtype || stored_shape(share) != stored_shape(shares[0])))
       fail<UnsupportedError>("{}: '{}' differs in dtype or shape from the other parts of '{}'", source->describe(), official,

@@ -11,6 +11,7 @@ import diffusers
 import numpy as np
 import torch
 from diffusers import AutoencoderDC, SanaTransformer2DModel
+from diffusers.loaders.single_file_utils import convert_autoencoder_dc_checkpoint_to_diffusers
 from diffusers.models.attention_processor import SanaLinearAttnProcessor2_0
 
 HERE = Path(__file__).parent
@@ -200,6 +201,41 @@ def defaults():
                                     "vae": json.loads(AutoencoderDC().to_json_string())})
 
 
+# Names of the authors' file (mit-han-lab/efficientvit), for the autoencoder of tests/e2e; checked with diffusers' converter.
+def dc_original():
+    config = json.loads((HERE.parents[3] / "tests/e2e/golden/sana/vae/config.json").read_text())
+    official = AutoencoderDC.from_config({k: v for k, v in config.items() if k[0] != "_"}).state_dict()
+    ends = {"encoder.conv_in": "encoder.project_in.conv", "encoder.conv_out": "encoder.project_out.main.op_list.0.conv",
+            "decoder.conv_in": "decoder.project_in.main.conv", "decoder.norm_out": "decoder.project_out.op_list.0",
+            "decoder.conv_out": "decoder.project_out.op_list.2.conv"}
+    attention, local = "context_module.main", "local_module.main"
+    inner = {"conv1": "main.conv1.conv", "conv2": "main.conv2.conv", "norm": "main.conv2.norm", "attn.to_q": f"{attention}.qkv.conv",
+             "attn.to_out": f"{attention}.proj.conv", "attn.norm_out": f"{attention}.proj.norm",
+             "attn.to_qkv_multiscale.0.proj_in": f"{attention}.aggreg.0.0", "attn.to_qkv_multiscale.0.proj_out": f"{attention}.aggreg.0.1",
+             "conv_out.conv_inverted": f"{local}.inverted_conv.conv", "conv_out.conv_depth": f"{local}.depth_conv.conv",
+             "conv_out.conv_point": f"{local}.point_conv.conv", "conv_out.norm": f"{local}.point_conv.norm"}
+    original, names = {}, {}
+    for name in official:
+        module, leaf = name.rsplit(".", 1)
+        parts = module.split(".", 4)
+        if module in ends:
+            stored = ends[module]
+        else:
+            kind = "main.conv" if parts[4] == "conv" and parts[0] == "encoder" else "main.conv.conv" if parts[4] == "conv" else inner.get(parts[4])
+            if kind is None:
+                continue  # keys and values, which are in the queries' tensor
+            stored = f"{parts[0]}.stages.{parts[2]}.op_list.{parts[3]}.{kind}"
+        held = [name.replace("to_q", part) for part in ("to_q", "to_k", "to_v")] if module.endswith("to_q") else [name]
+        value = torch.cat([official[h] for h in held])
+        if len(held) > 1 or module.endswith("to_out"):
+            value = value[:, :, None, None]
+        original[f"{stored}.{leaf}"], names[f"{stored}.{leaf}"] = value, {"official": held, "shape": list(value.shape)}
+    converted = convert_autoencoder_dc_checkpoint_to_diffusers(dict(original))
+    assert converted.keys() == official.keys() and all(torch.equal(converted[k], official[k]) for k in official)
+    lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(names.items()))
+    (HERE / "dc_original.json").write_text(f'{{"versions": {json.dumps(VERSIONS)}, "names": {{\n{lines}\n}}}}\n')
+
+
 if __name__ == "__main__":
     cases()
     perturbed()
@@ -207,3 +243,4 @@ if __name__ == "__main__":
     dc_tiles()
     structures()
     defaults()
+    dc_original()
