@@ -147,6 +147,20 @@ TEST_P(ImageFamilies, every_layout_gives_the_same_bits) {
   expect_same(Model::open(copy.weights("transformer"), parts).generate(request()), wanted);
 }
 
+// The default of the reference's pipeline, which the case states; SANA's other defaults are in sana_test.
+TEST_P(ImageFamilies, the_default_guidance_is_the_reference_s) {
+  Request r = find_case(GetParam().checkpoint, "default").request;
+  r.decode = false;
+  const auto stated = latents(folder, r);
+  r.guidance.reset();
+  EXPECT_EQ(latents(folder, r), stated);
+  if (GetParam().family == std::string("sana")) return;
+  r.steps = 0;
+  const auto all = latents(folder, r);
+  r.steps = GetParam().family == std::string("pixart") ? 20 : 50;
+  EXPECT_EQ(latents(folder, r), all);
+}
+
 TEST_P(ImageFamilies, threads_batches_and_stops_change_nothing) {
   Request r = request();
   r.decode = false;
