@@ -123,6 +123,31 @@ TEST_F(GgufLanguage, qwen_has_halves_and_its_scaling) {
   EXPECT_EQ(read("qwen3").text("model_type"), "qwen3");
 }
 
+// llama.cpp's name for the part of Qwen 2.5 VL that reads texts. Its converter writes four sections.
+TEST_F(GgufLanguage, another_architecture_of_a_family_has_its_model_type) {
+  const std::vector<int32_t> sections{1, 0, 1, 0};
+  const Config c = read("qwen2vl", [&](GgufValues& v) { v.i32s("qwen2vl.rope.dimension_sections", sections); });
+  EXPECT_EQ(c.text("model_type"), "qwen2_5_vl_text");
+  EXPECT_EQ(c.object("rope_scaling").integers("mrope_section"), (std::vector<int64_t>{1, 0, 1}));
+  const parts::DecoderConfig decoder = family_named("qwen2").decoder(c);
+  EXPECT_EQ(decoder.rotaries.at(0).sections, (std::vector<int64_t>{1, 0, 1}));
+  EXPECT_EQ(decoder.rotaries.at(0).kind, parts::RotaryConfig::Kind::plain);
+  const auto scaled = read("qwen2vl", [&](GgufValues& v) {
+    v.i32s("qwen2vl.rope.dimension_sections", std::span(sections).first(3)), v.text("qwen2vl.rope.scaling.type", "linear"),
+        v.f32("qwen2vl.rope.scaling.factor", 2);
+  });
+  EXPECT_EQ(scaled.object("rope_scaling").text("rope_type"), "linear");
+  EXPECT_EQ(scaled.object("rope_scaling").integers("mrope_section").size(), 3u);
+  EXPECT_FALSE(read("qwen2vl").has("rope_scaling"));
+  const std::string where = (folder / "m.gguf").string();
+  const auto refused = [&](const std::vector<int32_t>& list) {
+    return [&v = list](GgufValues& values) { values.i32s("qwen2vl.rope.dimension_sections", v); };
+  };
+  EXPECT_EQ(refusal<UnsupportedError>("qwen2vl", refused({1, 0, 0, 1})),
+            where + ": 'qwen2vl.rope.dimension_sections' has a fourth axis of 1 frequencies, which is not supported");
+  EXPECT_EQ(refusal<WeightError>("qwen2vl", refused({1, 1})), where + ": 'qwen2vl.rope.dimension_sections' has 2 entries, expected 3 or 4");
+}
+
 // Rotation as in llama.cpp: its factor multiplies the usual one, 0.1 ln 4 + 1.
 TEST_F(GgufLanguage, an_attention_factor_multiplies_the_usual_one) {
   const Config c = read("llama", [](GgufValues& v) {
@@ -187,31 +212,35 @@ TEST_F(GgufLanguage, what_is_written_is_read) {
        R"("head_dim": 8, "query_pre_attn_scalar": 8, "sliding_window": 9, "rope_scaling": {"rope_type": "linear", "factor": 8.0})"},
       {"granite", R"("attention_multiplier": 0.25, "embedding_multiplier": 12.0, "residual_multiplier": 0.5, "logits_scaling": 8.0)"}};
   int checked = 0;
-  for (const auto& [name, family] : language_families()) {
-    if (!own.contains(name)) continue;
-    SCOPED_TRACE(name);
-    const Config said = family.spell_out(Config::parse("{" + sizes + ", " + own.at(name) + "}", "config.json"));
+  const auto check = [&](const LanguageFamily& family, std::string_view type, const std::string& keys) {
+    SCOPED_TRACE(type);
+    const GgufArchitecture architecture = gguf_architecture_for(family, type);
+    const Config said = family.spell_out(Config::parse("{" + sizes + ", " + keys + "}", "config.json"));
     std::vector<GgufTensor> tensors = {{"token_embd.weight", DType::f32, {10, 24}}};
     std::vector<float> divisors;
-    for (const auto& [tensor, list] : gguf_divisors(said, family.gguf)) {
+    for (const auto& [tensor, list] : gguf_divisors(said, architecture)) {
       tensors.push_back({tensor, DType::f32, {std::ssize(list)}});
       divisors = list;
     }
     GgufValues values;
-    values.text("general.architecture", family.gguf.name);
-    write_gguf_config(said, family.gguf, values);
+    values.text("general.architecture", architecture.name);
+    write_gguf_config(said, architecture, values);
     write_gguf(folder / "m.gguf", values, tensors, [&](size_t i, const WriteBytes& write) {
       const std::vector<float> zeros(size_t(tensors[i].shape.numel()));
       write(std::as_bytes(std::span(i == 0 ? zeros : divisors)));
     });
     const LanguageCheckpoint file = open_language_checkpoint(folder / "m.gguf");
-    EXPECT_EQ(file.model_type(), family.model_types[0]);
+    EXPECT_EQ(file.model_type(), type);
     const Config read = family.spell_out(file.config());
     for (const std::string& key : said.keys()) EXPECT_EQ(read.dump(key), said.dump(key)) << key;
     for (const std::string& key : read.keys()) EXPECT_TRUE(said.has(key) || !read.has(key)) << key;
     ++checked;
-  }
-  EXPECT_EQ(checked, 8);
+  };
+  for (const auto& [name, family] : language_families())
+    if (own.contains(name)) check(family, family.model_types[0], own.at(name));
+  check(family_named("qwen2"), "qwen2_5_vl_text",
+        R"("model_type": "qwen2_5_vl_text", "rope_scaling": {"type": "mrope", "mrope_section": [1, 0, 1]})");
+  EXPECT_EQ(checked, 9);
 }
 
 // A folder with a Llama of 2 layers whose config.json lacks some keys.

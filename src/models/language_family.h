@@ -29,6 +29,12 @@ struct LanguageGeometry {
   std::string_view config;  // the network's keys of its config.json
 };
 
+// A further name of a family's models in GGUF files, whose keys and tensors are those of LanguageFamily::gguf.
+struct OtherGguf {
+  std::string_view name;                      // general.architecture
+  std::vector<std::string_view> model_types;  // of the family's, those that are written under this name; the first is that of its files
+};
+
 struct LanguageFamily {
   std::vector<std::string_view> model_types;  // in config.json; the first is that of GGUF files
   std::string_view class_name;                // the first of config.json's `architectures`
@@ -40,6 +46,7 @@ struct LanguageFamily {
   // The number of experts and the router's matrix, which must agree even if config.json states the number.
   std::optional<LanguageSize> experts = {};
   GgufArchitecture gguf = {};
+  std::vector<OtherGguf> other_gguf = {};
   std::span<const LanguageGeometry> geometries = {};
 
   // The config with defaults filled in, from which `sizes` and the rows of `gguf` are read. Keys without meaning are omitted.

@@ -11,15 +11,24 @@ std::vector<Found<LanguageFamily>> language_families() {
   return families;
 }
 
+GgufArchitecture gguf_architecture_for(const LanguageFamily& family, std::string_view model_type) {
+  GgufArchitecture a = family.gguf;
+  a.model_type = family.model_types.front();
+  a.class_name = family.class_name;
+  for (const OtherGguf& other : family.other_gguf)
+    if (std::ranges::find(other.model_types, model_type) != other.model_types.end())
+      a.name = other.name, a.model_type = other.model_types.front();
+  return a;
+}
+
 namespace {
 
 std::vector<GgufArchitecture> known_architectures() {
   std::vector<GgufArchitecture> architectures;
   for (const auto& [name, family] : language_families()) {
     if (family.gguf.name.empty()) continue;
-    GgufArchitecture& a = architectures.emplace_back(family.gguf);
-    a.model_type = family.model_types.front();
-    a.class_name = family.class_name;
+    architectures.push_back(gguf_architecture_for(family, family.model_types.front()));
+    for (const OtherGguf& other : family.other_gguf) architectures.push_back(gguf_architecture_for(family, other.model_types.front()));
   }
   return architectures;
 }

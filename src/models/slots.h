@@ -14,7 +14,9 @@ inline constexpr Slot image_encoder{
     .name = "image_encoder",
     .label = "image encoder",
     .role = ComponentRole::image_encoder,
-    .adds = "the image encoder of image prompts: CLIP's vision tower for --ip-adapter, SigLIP's for --redux, if that does not hold it"};
+    .adds =
+        "the image encoder of image prompts: CLIP's vision tower for --ip-adapter, SigLIP's for --redux, if that does not hold it; "
+        "llama.cpp's mmproj file of a text encoder that sees images and is a GGUF file"};
 inline constexpr Slot image_embedder{.name = "image_embedder",
                                      .label = "Redux image embedder",
                                      .role = ComponentRole::image_encoder,

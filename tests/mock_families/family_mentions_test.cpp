@@ -48,6 +48,7 @@ constexpr Exception exceptions[] = {
     {"src/models/mamba2/", "mamba-2", "its own name"},
     {"src/models/qwen3_next/", "qwen3-next", "its own name"},
     {"src/parts/qwen_vision/", "qwen2_5_vl", "the type of the tower in its configuration"},
+    {"src/parts/qwen_vision/", "qwen2.5vl_merger", "its name in GGUF files"},
     {"src/models/stable_diffusion/", "stablediffusionpipeline", "the folder of what the families of these pipelines share"},
     {"src/models/stable_diffusion/", "stablediffusioninpaintpipeline", "the same"},
     {"src/models/stable_diffusion/", "stablediffusioninstructpix2pixpipeline", "the same"},

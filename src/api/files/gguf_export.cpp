@@ -115,7 +115,8 @@ GgufExport export_checkpoint(const LanguageCheckpoint& checkpoint, Backend& devi
   const models::LanguageFamily& family = writable_family(checkpoint);
   const Config config = family.spell_out(checkpoint.config());
   const std::string name = std::filesystem::weakly_canonical(checkpoint.root()).filename().string();
-  GgufExport to = export_network(family.gguf, config, name, checkpoint.tensors(), models::needed_tensors(family, checkpoint, device));
+  const GgufArchitecture architecture = models::gguf_architecture_for(family, checkpoint.model_type());
+  GgufExport to = export_network(architecture, config, name, checkpoint.tensors(), models::needed_tensors(family, checkpoint, device));
   const auto embedding = std::ranges::find(to.tensors, "token_embd.weight", &ExportedTensor::name);
   if (embedding != to.tensors.end()) export_tokenizer(checkpoint.root(), checkpoint.config(), embedding->shape[0], to);
   return to;

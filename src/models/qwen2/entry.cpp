@@ -13,17 +13,19 @@ constexpr LanguageGeometry geometries[] = {
      "rms_norm_eps": 1e-5, "rope_theta": 1000000, "tie_word_embeddings": true})"}};
 
 Entry entry() {
+  LanguageFamily own{
+      .model_types = {"qwen2", "qwen2_5_vl_text", "qwen2_5_vl"},
+      .class_name = "Qwen2ForCausalLM",
+      .tokenizer_class = "Qwen2Tokenizer",
+      .within = within,
+      .gguf = {.name = "qwen2"},
+      .geometries = geometries,
+  };
+  own.other_gguf = {{.name = "qwen2vl", .model_types = {"qwen2_5_vl_text", "qwen2_5_vl"}}};
   return {
       .name = "qwen2",
       .summary = "Qwen 2, 2.5 and models of the same architecture: text to text, biases of queries, keys and values",
-      .task = decoder_family<read_config>({
-          .model_types = {"qwen2", "qwen2_5_vl_text", "qwen2_5_vl"},
-          .class_name = "Qwen2ForCausalLM",
-          .tokenizer_class = "Qwen2Tokenizer",
-          .within = within,
-          .gguf = {.name = "qwen2"},
-          .geometries = geometries,
-      }),
+      .task = decoder_family<read_config>(std::move(own)),
   };
 }
 

@@ -14,6 +14,8 @@ namespace hearth::models::qwen_image {
 inline constexpr std::string_view family_name = "qwen_image";
 inline constexpr int64_t default_length = 512;  // max_sequence_length
 
+inline constexpr std::string_view image_pad = "<|image_pad|>";  // the token of an image's rows in prompts
+
 // The reference's texts around a prompt, and the number of tokens of the first, whose states are dropped.
 inline constexpr int64_t dropped_tokens = 34;
 inline constexpr language_encoder::ChatForm prompt_form{
@@ -34,12 +36,15 @@ std::optional<Edits> edits_of(const Checkpoint& checkpoint);  // by the pipeline
 struct QwenImageConfig {
   language_encoder::ChatTokenizer tokenizer;
   TextEncoderConfig text_encoder;
+  std::optional<parts::QwenVisionConfig> added_vision;  // of a vision tower beside a text encoder that has none, from a GGUF file
   std::optional<Edits> edits;
   ImagePreparation preparation;  // of a model that edits
   int32_t image_token = 0;       // the same
   TransformerConfig transformer;
   parts::AutoencoderWanConfig vae;
   sampling::SchedulerConfig scheduler;
+  const parts::QwenVisionConfig& vision() const { return added_vision ? *added_vision : *text_encoder.vision; }  // of a model that edits
+
   std::vector<std::string> notes;  // remarks about the checkpoint, one line each
 
   // Reads and checks model_index.json, the tokenizer and every config. UnsupportedError names a class, component or key that is not
@@ -50,6 +55,9 @@ struct QwenImageConfig {
 parts::AutoencoderWanConfig vae_of(const Checkpoint& checkpoint);
 language_encoder::ChatTokenizer tokenizer_of(const Checkpoint& checkpoint);
 TextEncoderConfig text_encoder_of(const Checkpoint& checkpoint);
+// The vision tower of a text encoder in a GGUF file, which the user adds (slots::image_encoder). UsageError if it is missing, or if there
+// is no use for it.
+std::optional<parts::QwenVisionConfig> added_vision_of(const Checkpoint& checkpoint);
 sampling::SchedulerConfig scheduler_of(const Checkpoint& checkpoint);  // for ImageFamily::scheduler
 
 }  // namespace hearth::models::qwen_image

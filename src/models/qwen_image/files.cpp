@@ -6,6 +6,7 @@
 #include "models/qwen_image/transformer_files.h"
 #include "models/slots.h"
 #include "parts/autoencoder_wan/files.h"
+#include "parts/qwen_vision/files.h"
 
 namespace hearth::models::qwen_image {
 namespace {
@@ -19,13 +20,14 @@ std::vector<NetworkPlace> places() {
   for (const char* prefix : {"vae.", "first_stage_model.", ""}) all.push_back({prefix, &parts::autoencoder_wan_files, &slots::vae});
   for (const std::string_view prefix : {encoder_prefix, std::string_view()})
     all.push_back({prefix, &language_encoder::files, &slots::text_encoder});
+  all.push_back({"", &parts::qwen_vision_files, &slots::image_encoder});
   return all;
 }
 
 }  // namespace
 
 const ImageFiles files{
-    .slots = {&slots::transformer, &slots::vae, &slots::text_encoder},
+    .slots = {&slots::transformer, &slots::vae, &slots::text_encoder, &slots::image_encoder},
     .places = places(),
     .leftovers = {"*scaled_fp8", "text_encoders.*.logit_scale"},
     .written = {{&slots::transformer, &transformer_files, "diffusers", "model.diffusion_model."},

@@ -6,7 +6,7 @@
 #include "models/diffusion/checks.h"
 #include "models/qwen_image/control.h"
 #include "models/qwen_image/options.h"
-#include "models/qwen_image/prompts.h"
+#include "models/slots.h"
 #include "ops/shape_ops.h"
 
 namespace hearth::models::qwen_image {
@@ -24,8 +24,11 @@ diffusion::CodecConfig codec_config(const parts::AutoencoderWanConfig& c) {
 }
 
 QwenImage::QwenImage(const Checkpoint& checkpoint) : config_(QwenImageConfig::from(checkpoint)) {
-  encoder_ = components_.add<TextEncoder>("text_encoder", Role::text_encoder,
-                                          [c = config_.text_encoder](const Scope& w) { return TextEncoder(w, c); });
+  encoders_.text = components_.add<TextEncoder>("text_encoder", Role::text_encoder,
+                                                [c = config_.text_encoder](const Scope& w) { return TextEncoder(w, c); });
+  if (config_.added_vision)  // loaded with the text encoder, as part of which it computes
+    encoders_.vision = components_.add<parts::QwenVision>(std::string(slots::image_encoder.name), Role::text_encoder,
+                                                          [c = *config_.added_vision](const Scope& w) { return parts::QwenVision(w, c); });
   transformer_ =
       components_.add<Transformer>("transformer", Role::denoiser, [c = config_.transformer](const Scope& w) { return Transformer(w, c); });
   codec_ = components_.add<diffusion::Codec>("vae", Role::codec, [c = config_.vae](const Scope& w) { return WanCodec(w, c); });
@@ -54,7 +57,7 @@ void QwenImage::check_guidance(const sampling::Guidance& g) const {
 
 std::unique_ptr<diffusion::ReadPrompts> QwenImage::read_prompts(const ImageTask& task, bool use_negative, Backend&,
                                                                 ResolvedImage& resolved) const {
-  return std::make_unique<Prompts>(config_, encoder_, task, use_negative, resolved);
+  return std::make_unique<Prompts>(config_, encoders_, task, use_negative, resolved);
 }
 
 Tensor QwenImage::denoise(const diffusion::Loaded& networks, const Tensor& x, float timestep, const diffusion::Call& call) const {
@@ -84,6 +87,10 @@ std::vector<ComponentCheck> check(const Checkpoint& checkpoint, const std::strin
       [](const Scope& w, const auto& c) { Transformer(w, c); });
   checks.builds(
       "vae", [&] { return vae_of(checkpoint); }, [](const Scope& w, const auto& c) { WanCodec(w, c); });
+  if (checkpoint.is_added(slots::image_encoder.name))
+    checks.builds(
+        slots::image_encoder.name, [&] { return *added_vision_of(checkpoint); },
+        [](const Scope& w, const auto& c) { parts::QwenVision(w, c); });
   checks.attempt("tokenizer", [&] { tokenizer_of(checkpoint); });
   checks.attempt("scheduler", [&] { scheduler_of(checkpoint); });
   return checks.finish([&] { QwenImageConfig::from(checkpoint); });

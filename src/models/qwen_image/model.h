@@ -9,6 +9,7 @@
 #include "models/image_family.h"
 #include "models/qwen_image/codec.h"
 #include "models/qwen_image/config.h"
+#include "models/qwen_image/prompts.h"
 #include "models/qwen_image/transformer.h"
 
 namespace hearth::models::qwen_image {
@@ -26,7 +27,7 @@ class QwenImage final : public diffusion::LatentModel {
 
  private:
   QwenImageConfig config_;
-  diffusion::Slot<TextEncoder> encoder_;
+  Encoders encoders_;
   diffusion::Slot<Transformer> transformer_;
 };
 

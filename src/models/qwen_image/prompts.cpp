@@ -13,8 +13,6 @@
 namespace hearth::models::qwen_image {
 namespace {
 
-constexpr std::string_view image_pad = "<|image_pad|>";
-
 // The text in front of a prompt with images of these numbers of tokens.
 std::string text_with_images(const Edits& edits, std::span<const int64_t> tokens) {
   std::string text(edits.form.in_front);
@@ -69,9 +67,8 @@ parts::PaddedText Prompts::with_images(parts::PaddedText text) const {
   return text;
 }
 
-Prompts::Prompts(const QwenImageConfig& config, diffusion::Slot<TextEncoder> encoder, const ImageTask& task, bool use_negative,
-                 ResolvedImage& resolved)
-    : config_(config), encoder_(encoder), dropped_(config.edits ? config.edits->dropped : dropped_tokens) {
+Prompts::Prompts(const QwenImageConfig& config, const Encoders& encoders, const ImageTask& task, bool use_negative, ResolvedImage& resolved)
+    : config_(config), encoders_(encoders), dropped_(config.edits ? config.edits->dropped : dropped_tokens) {
   const Request& r = task.request;
   if (!r.embeddings.empty()) fail<UnsupportedError>("generate: {} does not support embeddings", family_name);
   const auto asked = option_of<int64_t>(r.options, max_sequence_length.name);
@@ -107,10 +104,11 @@ Prompts::Prompts(const QwenImageConfig& config, diffusion::Slot<TextEncoder> enc
 }
 
 std::vector<diffusion::EncodedPrompt> Prompts::encode(const diffusion::Loaded& networks, Backend& host) const {
-  const TextEncoder& encoder = networks[encoder_];
+  const TextEncoder& encoder = networks[encoders_.text];
   std::vector<parts::PaddedText> texts = texts_;
   for (size_t i = 0; i < images_.size(); ++i) {
-    const Tensor rows = (*encoder.vision)(config_.preparation.normalized(images_[i], host).to(*encoder.vision->embedding.backend));
+    const parts::QwenVision& tower = encoders_.vision ? networks[*encoders_.vision] : *encoder.vision;
+    const Tensor rows = tower(config_.preparation.normalized(images_[i], host).to(*tower.embedding.backend));
     for (parts::PaddedText& text : texts) text.inserted[i].rows = rows;
   }
   std::vector<diffusion::EncodedPrompt> prompts;

@@ -110,7 +110,7 @@ void read_scaling(const Config& top, const Config& c, RotaryConfig& r) {
 }
 
 // The scaling in its simplest form, for the completed config; null if it is none or expressed by divisors.
-nlohmann::json spelled(const RotaryConfig& r) {
+nlohmann::json spelled_scaling(const RotaryConfig& r) {
   using Kind = RotaryConfig::Kind;
   switch (r.kind) {
     case Kind::plain:
@@ -127,6 +127,14 @@ nlohmann::json spelled(const RotaryConfig& r) {
           {"beta_slow", r.slow},
           {"truncate", r.truncate},
           {"attention_factor", r.attention_factor}};
+}
+
+nlohmann::json spelled(const RotaryConfig& r) {
+  nlohmann::json scaling = spelled_scaling(r);
+  if (r.sections.empty()) return scaling;
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  scaling["mrope_section"] = r.sections;
+  return scaling;
 }
 
 // Divisors of the plain frequencies, for a scaling that GGUF files have no keys for.

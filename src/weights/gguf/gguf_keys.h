@@ -17,6 +17,7 @@ class GgufKeys {
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = {}) const;
   // A list of `count` integers, or one for all. WeightError for a list of another length.
   std::vector<int64_t> integers(std::string_view key, int64_t count) const;
+  std::vector<int64_t> integers(std::string_view key) const { return metadata_.integers(name(key)); }  // a list of any length
   double number(std::string_view key, std::optional<double> otherwise = {}) const { return metadata_.number(name(key), otherwise); }
   bool flag(std::string_view key, std::optional<bool> otherwise = {}) const { return metadata_.boolean(name(key), otherwise); }
   std::string text(std::string_view key, const std::string& otherwise) const { return metadata_.text(name(key), otherwise); }

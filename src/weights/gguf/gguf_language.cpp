@@ -165,8 +165,10 @@ Config gguf_config(const GgufFile& file, const GgufArchitecture& architecture) {
 
 void write_gguf_config(const Config& config, const GgufArchitecture& architecture, GgufValues& values) {
   GgufKeyWriter to(values, architecture.name, config.where());
+  // The architecture's name says the type of the model.
+  const auto is_own_type = [&](const std::string& key) { return key == "model_type" && config.text(key) == architecture.model_type; };
   for (const std::string& key : config.keys())
-    if (config.has(key) && !config.is_default(key) &&
+    if (config.has(key) && !config.is_default(key) && !is_own_type(key) &&
         std::ranges::find(architecture.keys, key, &GgufKey::config) == architecture.keys.end())
       to.cannot_express(fmt::format("'{}' = {}", key, config.dump(key)));
   for (const GgufKey& row : architecture.keys) write_row(row, config, architecture.yarn_truncates, to);

@@ -14,22 +14,7 @@ namespace {
 // YaRN's default attention factor (Peng et al. 2023, section 3.4).
 double usual_attention_factor(double stretch) { return stretch <= 1 ? 1 : 0.1 * std::log(stretch) + 1; }
 
-}  // namespace
-
-bool is_rope_scaling_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 9> keys = {"rope.scale_linear",
-                                                           "rope.scaling.attn_factor",
-                                                           "rope.scaling.factor",
-                                                           "rope.scaling.finetuned",
-                                                           "rope.scaling.original_context_length",
-                                                           "rope.scaling.type",
-                                                           "rope.scaling.yarn_beta_fast",
-                                                           "rope.scaling.yarn_beta_slow",
-                                                           "rope.scaling.yarn_log_multiplier"};
-  return std::ranges::find(keys, key) != keys.end();
-}
-
-nlohmann::json read_rope_scaling(const GgufKeys& keys) {
+nlohmann::json read_scaling(const GgufKeys& keys) {
   const std::string type = keys.text("rope.scaling.type", "none");
   const double factor = keys.number("rope.scaling.attn_factor", 1.0);
   if (type != "yarn" && factor != 1)
@@ -54,8 +39,48 @@ nlohmann::json read_rope_scaling(const GgufKeys& keys) {
   return scaling;
 }
 
+// mrope_section: frame, row and column. A fourth number is for an axis that no model here has.
+std::vector<int64_t> read_sections(const GgufKeys& keys) {
+  constexpr std::string_view key = "rope.dimension_sections";
+  if (!keys.has(key)) return {};
+  std::vector<int64_t> sections = keys.integers(key);
+  if (sections.size() < 3 || sections.size() > 4)
+    fail<WeightError>("{}: '{}' has {} entries, expected 3 or 4", keys.where(), keys.name(key), sections.size());
+  if (sections.size() == 4 && sections[3] != 0)
+    fail<UnsupportedError>("{}: '{}' has a fourth axis of {} frequencies, which is not supported", keys.where(), keys.name(key),
+                           sections[3]);
+  sections.resize(3);
+  return sections;
+}
+
+}  // namespace
+
+bool is_rope_scaling_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 10> keys = {"rope.dimension_sections",     "rope.scale_linear",
+                                                            "rope.scaling.attn_factor",    "rope.scaling.factor",
+                                                            "rope.scaling.finetuned",      "rope.scaling.original_context_length",
+                                                            "rope.scaling.type",           "rope.scaling.yarn_beta_fast",
+                                                            "rope.scaling.yarn_beta_slow", "rope.scaling.yarn_log_multiplier"};
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+nlohmann::json read_rope_scaling(const GgufKeys& keys) {
+  nlohmann::json scaling = read_scaling(keys);
+  const std::vector<int64_t> sections = read_sections(keys);
+  if (sections.empty()) return scaling;
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  scaling["mrope_section"] = sections;
+  return scaling;
+}
+
 void write_rope_scaling(const Config& scaling, bool truncates, GgufKeyWriter& to) {
   const std::string type = scaling.text("rope_type");
+  if (scaling.has("mrope_section")) {
+    std::vector<int64_t> sections = scaling.integers("mrope_section");
+    sections.push_back(0);
+    to.integers("rope.dimension_sections", sections);
+    if (type == "default") return;
+  }
   if (type != "linear" && type != "yarn") to.cannot_express("rope scaling of the type " + type);
   const double factor = scaling.number("factor");
   to.text("rope.scaling.type", type);

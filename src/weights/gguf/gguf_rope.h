@@ -10,11 +10,12 @@
 namespace hearth {
 
 bool is_rope_scaling_key(std::string_view key);
-// transformers' rope_scaling, or null. UnsupportedError for a type other than linear and yarn.
+// transformers' rope_scaling, or null; with mrope_section if the file has the key rope.dimension_sections. UnsupportedError for a type
+// other than linear and yarn, and for a fourth section.
 nlohmann::json read_rope_scaling(const GgufKeys& keys);
 // `scaling` states all values of its type: rope_type and factor, and for yarn also original_max_position_embeddings, beta_fast, beta_slow,
-// truncate and attention_factor. UnsupportedError for a type other than linear and yarn, and for yarn values other than the defaults, or
-// `truncates`.
+// truncate and attention_factor; with mrope_section the type may be the default. UnsupportedError for a type other than linear and yarn,
+// and for yarn values other than the defaults, or `truncates`.
 void write_rope_scaling(const Config& scaling, bool truncates, GgufKeyWriter& to);
 
 // The values of a vector [R/2]; empty if it does not exist.
