@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/flux1/controlnet.h"
 #include "models/flux1/controlnet_files.h"
 #include "models/flux1/prompts.h"
@@ -37,7 +38,7 @@ class TransformerControl final : public diffusion::ControlModel {
   bool sees_prompt_only() const override { return true; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (config_.modes == 0) {
       if (!mode.empty()) fail<UsageError>("{}: is for one kind of images, expected no mode, not '{}'", where_, mode);
       return;

@@ -1,6 +1,7 @@
 #include "models/hunyuan_dit/control.h"
 
 #include "core/error.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/hunyuan_dit/controlnet.h"
 #include "models/hunyuan_dit/prompts.h"
 #include "ops/pointwise.h"
@@ -22,7 +23,7 @@ class TransformerControl final : public diffusion::ControlModel {
   ControlSight sight() const override { return ControlSight::latents; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (!mode.empty()) fail<UsageError>("{}: is for one kind of images, expected no mode, not '{}'", where_, mode);
   }
 

@@ -1,10 +1,9 @@
 #include "models/qwen_image/control.h"
 
 #include "core/error.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/qwen_image/controlnet.h"
 #include "models/qwen_image/prompts.h"
-#include "ops/pointwise.h"
-#include "ops/shape_ops.h"
 #include "parts/autoencoder_wan/autoencoder_wan.h"
 
 namespace hearth::models::qwen_image {
@@ -26,17 +25,14 @@ class TransformerControl final : public diffusion::ControlModel {
   bool sees_prompt_only() const override { return true; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (!mode.empty()) fail<UsageError>("{}: tells kinds of images apart by itself, expected no mode, not '{}'", where_, mode);
   }
 
   TensorLists prepare(const void* network, std::span<const ControlInput> images) const override {
     const ControlInput& input = images[0];
     Tensor seen = parts::to_model(vae_, {input.latents});
-    if (config_.fills()) {
-      const Tensor kept = ops::scaled(input.mask, -1, 1);
-      seen = ops::concat({seen, seen.size(0) == 1 ? kept : ops::repeat_batch(kept, seen.size(0))}, 3);
-    }
+    if (config_.fills()) seen = diffusion::with_kept(seen, input.mask);
     return {{"hint", {net(network).hint(seen)}}};
   }
 
@@ -45,12 +41,7 @@ class TransformerControl final : public diffusion::ControlModel {
     const Tensor x = pack(call.x);
     std::vector<Tensor> made =
         net(network)(x, grid_of(call.x), {.text = call.given[text_states], .timesteps = {&call.timestep, 1}}, prepared.at("hint")[0]);
-    // Networks with as many blocks are spread alike.
-    const std::string name = fmt::format("{} blocks", made.size());
-    ControlOutput out;
-    out.factors.emplace(name, std::vector<float>(made.size(), float(settings.scale)));
-    out.tensors.emplace(name, std::move(made));
-    return out;
+    return diffusion::output_of_blocks(std::move(made), settings.scale);
   }
 
  private:
@@ -69,12 +60,6 @@ std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given
                                                        : ControlNetConfig::from(given.own_config());
   require_same_sizes(config, model.transformer, where);
   return std::make_shared<TransformerControl>(config, model.vae, where);
-}
-
-AddedAfterBlocks added_after_blocks(const TensorLists& lists) {
-  AddedAfterBlocks all;
-  for (const auto& [name, tensors] : lists) all.push_back(tensors);
-  return all;
 }
 
 }  // namespace hearth::models::qwen_image

@@ -11,7 +11,4 @@ namespace hearth::models::qwen_image {
 // The control network of a file, for a model with these configurations. WeightError if it is for another transformer.
 std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given, const QwenImageConfig& model);
 
-// What the transformer adds, from what the networks of a call output.
-AddedAfterBlocks added_after_blocks(const diffusion::TensorLists& lists);
-
 }  // namespace hearth::models::qwen_image

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/diffusion/checks.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/qwen_image/control.h"
 #include "models/qwen_image/options.h"
 #include "models/slots.h"
@@ -70,7 +71,7 @@ Tensor QwenImage::denoise(const diffusion::Loaded& networks, const Tensor& x, fl
   for (const Tensor& latents : call.references) tokens.push_back(ops::repeat_batch(tokens_of(latents), x.size(0)));
   const Tensor y = networks[transformer_](tokens.size() == 1 ? tokens[0] : ops::concat(tokens, 1), images,
                                           {.text = call.given[text_states], .timesteps = {&timestep, 1}},
-                                          call.control ? added_after_blocks(*call.control) : AddedAfterBlocks());
+                                          call.control ? diffusion::lists_of_blocks(*call.control) : AddedAfterBlocks());
   return unpack(y, x.size(1), x.size(2));
 }
 

@@ -1,6 +1,7 @@
 #include "models/sana/control.h"
 
 #include "core/error.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/sana/controlnet.h"
 #include "models/sana/prompts.h"
 #include "ops/pointwise.h"
@@ -21,7 +22,7 @@ class TransformerControl final : public diffusion::ControlModel {
   ControlSight sight() const override { return ControlSight::latents; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (!mode.empty()) fail<UsageError>("{}: is for one kind of images, expected no mode, not '{}'", where_, mode);
   }
 
@@ -34,12 +35,7 @@ class TransformerControl final : public diffusion::ControlModel {
     const float time = call.timestep * timestep_scale_;
     std::vector<Tensor> made = net(network)(call.x, {&time, 1}, call.given[text_states], call.given.lengths.find(text_states)->second,
                                             prepared.at("hint")[0], bool(call.given[limited_mark]));
-    // Networks with as many blocks are added together.
-    const std::string name = fmt::format("{} blocks", made.size());
-    ControlOutput out;
-    out.factors.emplace(name, std::vector<float>(made.size(), float(settings.scale)));
-    out.tensors.emplace(name, std::move(made));
-    return out;
+    return diffusion::output_of_blocks(std::move(made), settings.scale);
   }
 
  private:
@@ -59,12 +55,6 @@ std::shared_ptr<const diffusion::ControlModel> control_for(const GivenComponent&
       given.config.empty() ? control_of_tensors(given.tensors->list(), model.transformer) : control_config(given.own_config());
   require_same_sizes(config, model.transformer, where);
   return std::make_shared<TransformerControl>(config, model.vae.scaling_factor, model.transformer.timestep_scale, where);
-}
-
-std::vector<std::vector<Tensor>> added_after_blocks(const TensorLists& lists) {
-  std::vector<std::vector<Tensor>> all;
-  for (const auto& [name, tensors] : lists) all.push_back(tensors);
-  return all;
 }
 
 }  // namespace hearth::models::sana

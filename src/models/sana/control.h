@@ -11,7 +11,4 @@ namespace hearth::models::sana {
 // SANA-Sprint.
 std::shared_ptr<const diffusion::ControlModel> control_for(const GivenComponent& given, const SanaConfig& model);
 
-// What Transformer adds after its blocks, from what the networks of a call output.
-std::vector<std::vector<Tensor>> added_after_blocks(const diffusion::TensorLists& lists);
-
 }  // namespace hearth::models::sana

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "models/diffusion/checks.h"
 #include "models/diffusion/sizes.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/sana/codec.h"
 #include "models/sana/control.h"
 #include "models/sana/options.h"
@@ -54,7 +55,7 @@ Tensor Sana::denoise(const diffusion::Loaded& networks, const Tensor& x, float t
   const TransformerConfig& t = config_.transformer;
   const float time = config_.sprint ? timestep : timestep * t.timestep_scale;
   const auto guidance = config_.sprint ? std::optional(float(call.embedded_guidance) * t.guidance_scale) : std::nullopt;
-  const auto added = call.control ? added_after_blocks(*call.control) : std::vector<std::vector<Tensor>>();
+  const auto added = call.control ? diffusion::lists_of_blocks(*call.control) : std::vector<std::vector<Tensor>>();
   const Tensor y = networks[transformer_](x, {&time, 1}, guidance, call.given[text_states], call.given.lengths.find(text_states)->second,
                                           bool(call.given[limited_mark]), added);
   if (y.size(3) == x.size(3)) return y;

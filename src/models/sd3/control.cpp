@@ -10,10 +10,10 @@
 #include "core/error.h"
 #include "models/clip/towers.h"
 #include "models/control_files.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/sd3/controlnet.h"
 #include "models/sd3/controlnet_files.h"
 #include "ops/pointwise.h"
-#include "ops/shape_ops.h"
 #include "weights/completed.h"
 #include "weights/stored_numbers.h"
 
@@ -45,7 +45,7 @@ class TransformerControl final : public diffusion::ControlModel {
   ControlSight sight() const override { return config_.fills() ? ControlSight::masked_latents : ControlSight::latents; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (mode.empty()) return;
     if (config_.sees_text()) fail<UsageError>("{}: is for one kind of images, expected no mode, not '{}'", where_, mode);
     if (std::ranges::find(control_kinds, mode) == control_kinds.end())
@@ -69,10 +69,7 @@ class TransformerControl final : public diffusion::ControlModel {
     // The networks that receive no pooled text receive latents without the autoencoder's shift, unless they fill.
     const float shift = config_.sees_pooled_text || config_.fills() ? latents_.shift : 0;
     Tensor seen = ops::scaled(input.latents, latents_.scale, -shift * latents_.scale);
-    if (config_.fills()) {
-      const Tensor kept = ops::scaled(input.mask, -1, 1);
-      seen = ops::concat({seen, seen.size(0) == 1 ? kept : ops::repeat_batch(kept, seen.size(0))}, 3);
-    }
+    if (config_.fills()) seen = diffusion::with_kept(seen, input.mask);
     return {{"hint", {net(network).hint(seen)}}};
   }
 
@@ -82,12 +79,7 @@ class TransformerControl final : public diffusion::ControlModel {
     if (!config_.sees_pooled_text || config_.fills()) pooled = Tensor::zeros(pooled.backend(), pooled.shape());
     std::vector<Tensor> made = net(network)(call.x, {&call.timestep, 1}, config_.sees_text() ? call.given[clip::states] : Tensor(), pooled,
                                             prepared.at("hint")[0]);
-    // Networks with as many blocks are spread alike.
-    const std::string name = fmt::format("{} blocks", made.size());
-    ControlOutput out;
-    out.factors.emplace(name, std::vector<float>(made.size(), float(settings.scale)));
-    out.tensors.emplace(name, std::move(made));
-    return out;
+    return diffusion::output_of_blocks(std::move(made), settings.scale);
   }
 
  private:
@@ -140,12 +132,6 @@ std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given
   }
   return std::make_shared<TransformerControl>(config, Latents{model.vae.scaling_factor, model.vae.shift_factor}, stated_kind(given),
                                               model.vae.codec.factor, where);
-}
-
-AddedAfterBlocks added_after_blocks(const diffusion::TensorLists& lists) {
-  AddedAfterBlocks all;
-  for (const auto& [name, tensors] : lists) all.push_back(tensors);
-  return all;
 }
 
 }  // namespace hearth::models::sd3

@@ -14,7 +14,4 @@ namespace hearth::models::sd3 {
 std::shared_ptr<const diffusion::ControlModel> control_for(GivenComponent& given, const std::shared_ptr<TensorSource>& denoiser,
                                                            const Sd3Config& model);
 
-// What Mmdit adds, from what the networks of a call output.
-AddedAfterBlocks added_after_blocks(const diffusion::TensorLists& lists);
-
 }  // namespace hearth::models::sd3

@@ -9,6 +9,7 @@
 #include "models/clip/options.h"
 #include "models/clip/prompt_reader.h"
 #include "models/diffusion/checks.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/sd3/control.h"
 #include "models/sd3/prompts.h"
 #include "models/t5/options.h"
@@ -99,7 +100,7 @@ Tensor Sd3Model::denoise(const diffusion::Loaded& networks, const Tensor& x, flo
   SkippedLayers skipped;
   if (call.perturbed > 0) skipped = {skipped_layers(*call.guidance), call.perturbed};
   const Tensor input = call.beside ? ops::concat({x, call.beside}, 3) : x;
-  const AddedAfterBlocks added = call.control ? added_after_blocks(*call.control) : AddedAfterBlocks();
+  const AddedAfterBlocks added = call.control ? diffusion::lists_of_blocks(*call.control) : AddedAfterBlocks();
   return networks[transformer_](input, {&timestep, 1}, call.given[clip::states], call.given[clip::pooled], skipped, added);
 }
 

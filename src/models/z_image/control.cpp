@@ -1,6 +1,7 @@
 #include "models/z_image/control.h"
 
 #include "core/error.h"
+#include "models/diffusion/transformer_control.h"
 #include "models/z_image/controlnet.h"
 #include "models/z_image/prompts.h"
 #include "ops/pointwise.h"
@@ -23,7 +24,7 @@ class TransformerControl final : public diffusion::ControlModel {
   ControlSight sight() const override { return ControlSight::latents; }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
-    if (settings.guess) fail<UsageError>("{}: guess mode is for ControlNets of a UNet, expected guess=off", where_);
+    diffusion::refuse_guess(settings, where_);
     if (!mode.empty()) fail<UsageError>("{}: tells kinds of images apart by itself, expected no mode, not '{}'", where_, mode);
   }
 
