@@ -116,16 +116,16 @@ struct QwenImageGguf : testing::Test {
   }
 };
 
-// The file brings its configuration and its tokenizer.
+// The file brings its configuration and its tokenizer. Observed: 1.8e-6, also in f16, which holds these weights exactly.
 TEST_F(QwenImageGguf, prompts_are_encoded_as_in_diffusers) {
   const Json& c = texts.cases.at("negative");
   const fs::path official = texts.folder_of(c), text = text_of(official);
   EXPECT_NE(inspect(text).text.find(": qwen2vl\n"), std::string::npos) << inspect(text).text;
   const Request r = texts.request_of(c);
   const auto wanted = texts.golden("negative").to_vector();
-  EXPECT_LE(relative_error(Model::open(official, with({{"text_encoder", text}})).generate(r).latents.values, wanted), 2e-5);
+  EXPECT_LE(relative_error(Model::open(official, with({{"text_encoder", text}})).generate(r).latents.values, wanted), 1e-5);
   EXPECT_LE(relative_error(Model::open(official, with({{"text_encoder", text_of(official, "f16")}})).generate(r).latents.values, wanted),
-            1e-2);
+            1e-5);
 
   const fs::path configs = folder / "configs";
   fs::copy(official, configs, fs::copy_options::recursive);
@@ -133,10 +133,10 @@ TEST_F(QwenImageGguf, prompts_are_encoded_as_in_diffusers) {
   convert({.model = official, .output = folder / "all.safetensors", .layout = "single"});
   OpenOptions bare = with({{"text_encoder", text}});
   bare.config = configs;
-  EXPECT_LE(relative_error(Model::open(folder / "all.safetensors", bare).generate(r).latents.values, wanted), 2e-5);
+  EXPECT_LE(relative_error(Model::open(folder / "all.safetensors", bare).generate(r).latents.values, wanted), 1e-5);
 }
 
-// With the vision tower in a file beside it.
+// The vision tower is in a second file. Observed: 9.4e-6.
 TEST_F(QwenImageGguf, prompts_with_images_are_encoded_as_in_diffusers) {
   for (const char* name : {"edit", "two"}) {
     SCOPED_TRACE(name);
@@ -144,7 +144,7 @@ TEST_F(QwenImageGguf, prompts_with_images_are_encoded_as_in_diffusers) {
     const fs::path official = edits.folder_of(c);
     const OpenOptions options = with({{"text_encoder", text_of(official)}, {"image_encoder", tower_of(official)}});
     EXPECT_LE(relative_error(Model::open(official, options).generate(edits.request_of(c)).latents.values, edits.golden(name).to_vector()),
-              1e-4);
+              5e-5);
     fs::remove_all(folder / "text-f32");
   }
 }

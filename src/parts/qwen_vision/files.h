@@ -1,4 +1,4 @@
-// The vision tower of Qwen 2.5 VL in files of its own: llama.cpp's, beside its GGUF files of the language model ("mmproj").
+// The vision tower of Qwen 2.5 VL in a separate file. llama.cpp writes such files ("mmproj") in addition to that of the language model.
 #pragma once
 
 #include "weights/layout/network_files.h"
