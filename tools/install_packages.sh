@@ -7,8 +7,8 @@
 # Needs root, or sudo without a password, but only if a package is missing. Fast if nothing is missing.
 set -eu
 
-build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libcurl4-openssl-dev libboost-dev libgtest-dev libbenchmark-dev libvalijson-dev"
-tests="clang-format clang-tidy chromium"
+build="g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libwebp-dev libicu-dev libonig-dev libedit-dev libssl-dev libcurl4-openssl-dev libboost-dev libgtest-dev libbenchmark-dev libvalijson-dev libvulkan-dev glslc"
+tests="clang-format clang-tidy chromium mesa-vulkan-drivers vulkan-validationlayers"
 deb="dpkg-dev file"
 
 list=false

@@ -1,0 +1,90 @@
+#include "backends/vulkan/tiles.h"
+#include "backends/vulkan/vulkan_class.h"
+#include "core/factors.h"
+
+namespace hearth::vulkan {
+
+EpilogueParameters VulkanBackend::epilogue(const Epilogue& e, const Weight& w, const Tensor& bias, int64_t image_rows,
+                                           const Tensor& y) const {
+  return {.bias = address(bias),
+          .scale = address(w.scale),
+          .per_image = address(e.per_image),
+          .addend = address(e.addend),
+          .gate = address(e.gate),
+          .residual = address(e.residual),
+          .alpha = e.alpha,
+          .scale_each = w.scale && w.scale.numel() > 1,
+          .image_rows = uint32_t(image_rows),
+          .activation = code(e.activation),
+          .y_type = code(y.dtype()),
+          .residual_type = e.residual ? code(e.residual.dtype()) : 0};
+}
+
+Tensor VulkanBackend::rounded_to_integers(const Tensor& x) {
+  const Tensor y = Tensor::empty(*this, x.shape(), DType::f32);
+  struct Parameters {
+    uint64_t x, y;
+    uint32_t blocks, x_type;
+  } const p{address(x), address(y), uint32_t(x.numel() / 32), code(x.dtype())};
+  stream_->run(Shader::round_to_integers, {}, p, parts(p.blocks, pointwise_size), double(x.numel()) * 20);
+  return y;
+}
+
+void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
+                           Tensor& y) {
+  const Tensor left = normalized(input, norm);
+  const Tensor x = factors_of(w.form, input.size(0) * input.size(1)) == DType::i16 ? rounded_to_integers(left) : left;
+  const int64_t rows = x.size(0) * x.size(1), K = x.size(2), N = w.outputs();
+  const uint64_t weight = address(w), codebooks = grids(w.form.hold);
+  const bool gated = w.kind == WeightKind::glu;
+  const double work = 2.0 * double(rows) * double(K) * double(w.out());
+  if (rows <= most_few_rows) {
+    constexpr int64_t columns = 8;  // of a workgroup
+    struct Parameters {
+      EpilogueParameters epilogue;
+      uint64_t x, w, y, grids;
+      uint32_t rows, outputs, depth, x_type, plain_type, gated, aligned, padding;
+    } const p{epilogue(e, w, bias, x.size(1), y),
+              address(x),
+              weight,
+              address(y),
+              codebooks,
+              uint32_t(rows),
+              uint32_t(N),
+              uint32_t(K),
+              code(x.dtype()),
+              code(w.form.hold),
+              gated,
+              K % 8 == 0,
+              0};
+    stream_->run(Shader::few_rows, w.form.hold, {}, p, parts(w.out(), columns), work);
+    return;
+  }
+  const Tile tile = tile_of(rows, w.out());
+  struct Parameters {
+    EpilogueParameters epilogue;
+    uint64_t x, w, y, grids;
+    uint32_t row_tiles, rows, outputs, depth, x_type, plain_type, gated, aligned;
+  } const p{epilogue(e, w, bias, x.size(1), y),
+            address(x),
+            weight,
+            address(y),
+            codebooks,
+            uint32_t(parts(rows, tile.rows())),
+            uint32_t(rows),
+            uint32_t(N),
+            uint32_t(K),
+            code(x.dtype()),
+            code(w.form.hold),
+            gated,
+            K % 8 == 0 && address(x) % 16 == 0};
+  stream_->run(Shader::product, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
+               p.row_tiles * parts(w.out(), tile.columns()), work);
+}
+
+void VulkanBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
+  const Stream::Unordered unordered(*stream_);
+  for (LinearCall& c : calls) linear(x, c.w, c.bias, c.e, {}, c.y);
+}
+
+}  // namespace hearth::vulkan

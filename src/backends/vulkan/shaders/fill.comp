@@ -1,0 +1,18 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// y = value.
+#include "types.glsl"
+
+layout(local_size_x = 64) in;
+layout(buffer_reference, scalar) readonly buffer Parameters {
+  uint64_t y;
+  uint count;
+  float value;
+  uint y_type;
+};
+PARAMETERS;
+
+void main() {
+  const uint i = invocation();
+  if (i < p.count) write(p.y_type, p.y, i, p.value);
+}
