@@ -285,6 +285,10 @@ struct ScheduleLevels {
 // `model`: a checkpoint; empty: the demo model. `sampler`: as in Request. Reads configuration files only.
 std::vector<ScheduleLevels> schedule_levels(const std::filesystem::path& model, const std::string& sampler, int64_t steps);
 std::vector<Named> list_backends();
+// Names of devices, beside "vulkan:NUMBER" for one of several cards; and the backend of list_backends() that a name selects, such as
+// "auto". UsageError for an unknown name.
+std::vector<std::string> list_devices();
+Named chosen_device(const std::string& name);
 
 // Describes a file or folder. A checkpoint: family, components, precisions, sizes, configuration, missing and unused tensors. An image
 // (PNG, JPEG, WebP): its format and metadata. An adapter: what it is for; with `model`, a checkpoint, how much of the adapter fits that.

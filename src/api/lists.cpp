@@ -84,4 +84,11 @@ std::vector<Named> list_backends() {
   return list;
 }
 
+std::vector<std::string> list_devices() { return device_names(); }
+
+Named chosen_device(const std::string& name) {
+  const BackendInfo b = chosen_backend(name);
+  return {b.name, b.features, b.description};
+}
+
 }  // namespace hearth
