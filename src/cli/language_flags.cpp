@@ -82,7 +82,7 @@ void LanguageFlags::add_model(Flags& flags) {
 
 void LanguageFlags::add_device(Flags& flags) {
   flags.group("Memory and performance");
-  flags.choice("--device", "", "Backend that runs the model", device, {.names = names_of(list_backends())});
+  add_device_flag(flags, "--device", device_help, device, "");
   add_threads(flags, threads).in_basic_help();
   add_pin_threads(flags, pin);
   flags
@@ -99,7 +99,7 @@ void LanguageFlags::add_device(Flags& flags) {
 
 LanguageOptions LanguageFlags::options() const {
   LanguageOptions o{.variant = variant,
-                    .device = device,
+                    .device = named_device(device),
                     .threads = threads,
                     .pin_threads = pin,
                     .precision = precision_of(precision),

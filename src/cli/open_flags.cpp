@@ -30,7 +30,7 @@ void OpenFlags::add_model(Flags& flags) {
 void OpenFlags::add_variant(Flags& flags) { cli::add_variant(flags, variant); }
 
 void OpenFlags::add_device(Flags& flags) {
-  flags.choice("--device", "", "Backend that runs the model", device, {.names = names_of(list_backends())});
+  add_device_flag(flags, "--device", device_help, device, "");
   add_threads(flags, threads);
   flags
       .choice("--precision", "", "Type that weights are held in; auto: as stored, but 16-bit weights become bf16 on CPUs with AMX",
@@ -73,9 +73,7 @@ void OpenFlags::add_component_precisions_and_devices(Flags& flags) {
           .also(old_name(c, "precision"));
   for (const ComponentInfo& c : ordered)
     if (!devices.contains(c.device_flag))
-      flags
-          .choice(c.device_flag, "", fmt::format("--device for the {} only", whose(c)), devices[c.device_flag],
-                  {.names = names_of(list_backends())}, "--device")
+      add_device_flag(flags, c.device_flag, fmt::format("--device for the {} only", whose(c)), devices[c.device_flag], "--device")
           .also(old_name(c, "device"));
 }
 
@@ -83,6 +81,24 @@ void OpenFlags::add_session(Flags& flags) {
   add_pin_threads(flags, pin);
   flags.text("--weight-cache", "DIR", "Cache the weights as packed for this CPU in this folder; later runs load faster", cache, "no cache")
       .also("--cache");
+}
+
+Flag& add_device_flag(Flags& flags, const std::string& name, const std::string& help, std::string& device, const std::string& unset) {
+  const auto set = [&device](const std::string& text) {
+    constexpr std::string_view card = "vulkan:";
+    if (text.starts_with(card)) parse_integer(text.substr(card.size()), 0, 1023);
+    else check_word(text, list_devices());
+    device = text;
+  };
+  return flags.add(name, fmt::format("{}", fmt::join(list_devices(), "|")), help, device.empty() ? unset : device, set)
+      .completes(list_devices());
+}
+
+std::string named_device(const std::string& device) {
+  if (device != "auto") return device;
+  const Named chosen = chosen_device(device);
+  log_info(fmt::format("--device auto: {}, {}", chosen.name, chosen.summary));
+  return chosen.name;
 }
 
 Flag& add_threads(Flags& flags, int& threads) {
@@ -113,7 +129,7 @@ OpenOptions OpenFlags::options() const {
   OpenOptions options{.config = config,
                       .ema = ema,
                       .variant = variant,
-                      .device = device,
+                      .device = named_device(device),
                       .threads = threads,
                       .precision = precision_of(precision),
                       .cancel = &canceled};
@@ -127,7 +143,8 @@ OpenOptions OpenFlags::options() const {
     if (const auto given = precisions.find(c.precision_flag); given != precisions.end() && !given->second.empty())
       options.components[c.name].precision = precision_of(given->second);
   for (const ComponentInfo& c : list_components())
-    if (const auto given = devices.find(c.device_flag); given != devices.end()) options.components[c.name].device = given->second;
+    if (const auto given = devices.find(c.device_flag); given != devices.end())
+      options.components[c.name].device = named_device(given->second);
   return options;
 }
 

@@ -33,6 +33,13 @@ Flag& add_pin_threads(Flags& flags, bool& pin);
 Flag& add_variant(Flags& flags, std::string& variant);
 Flag& add_json(Flags& flags, const std::string& keys, bool& json);  // `keys`: the contents of the object
 
+inline constexpr const char* device_help =
+    "Device that runs the model (hearth list backends): vulkan is the first graphics card, vulkan:1 the second, auto a card if there is "
+    "one, else "
+    "the CPU";
+// A flag that names a device. Its value is that of the command line; named_device() replaces "auto" and says what it chose.
+Flag& add_device_flag(Flags& flags, const std::string& name, const std::string& help, std::string& device, const std::string& unset);
+std::string named_device(const std::string& device);
 std::vector<std::string> names_of(const std::vector<Named>& table);
 Precision precision_of(const std::string& name);  // "auto", "f32", "bf16", "f16"
 

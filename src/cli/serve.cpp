@@ -129,7 +129,7 @@ struct ServeFlags {
     options.models.language.engine.context = context;
     if (draft != "off") options.models.language.draft = draft;
     for (const auto& [name, path] : image.components()) options.models.image.components[name].path = path;
-    options.models.image.device = open.device;
+    options.models.image.device = options.models.language.open.device;
     options.models.image.threads = open.threads;
     options.models.image.precision = precision_of(open.precision);
     options.models.image.pin_threads = open.pin;
