@@ -136,7 +136,10 @@ BACKEND_TEST(CachedAttention, soft_caps_sinks_and_widths_of_v) {
                   G = random.between(1, 3), heads = random.between(1, 4), T = random.chance() ? 1 : random.between(2, 20),
                   window = random.chance() ? random.between(1, 50) : 0, first = random.between(0, 300);
     Caches cache = filled(random, device, window ? window + T : first + T, G, D, dtype, random.chance() ? Dv : D);
-    for (KeyValues* c : {&cache.device, &cache.reference}) c->first = first, c->window = window;
+    for (KeyValues* c : {&cache.device, &cache.reference}) {
+      c->first = first, c->window = window;
+      if (round % 5 == 0 && Dv < D) c->v = c->k.slice(2, 0, Dv);  // as in latent attention
+    }
     const auto q = random.normal(device, {T, G * heads, D}), sinks = random.normal(device, {G * heads}, DType::f32, 3);
     CachedAttentionSpec spec{.scale = 0.4f}, reference = spec;
     if (random.chance()) spec.soft_cap = reference.soft_cap = float(random.between(1, 8)) / 2;

@@ -19,7 +19,8 @@ DType factors_of_round(const Backend& device, DType dtype, int round) {
 // Every field of an epilogue, every dtype of x, residual and y, a norm in front, a scale, one image or several, with and without gates.
 BACKEND_TEST(CompactRows, equal_the_reference_with_any_epilogue) {
   Random random(91);
-  for (int round = 0; round < 300; ++round) {
+  const int rounds = test::slow(device) ? 75 : 300;
+  for (int round = 0; round < rounds; ++round) {
     const DType dtype = held[size_t(round / 3) % std::size(held)];
     const DType factors = factors_of_round(device, dtype, round);
     const bool gated = random.chance();

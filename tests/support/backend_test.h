@@ -16,9 +16,10 @@ using BackendTestBody = void (*)(Backend& device);
 bool register_backend_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
 bool register_host_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body);
 
-// Backends by name: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops). nullptr
-// if the CPU does not support it.
+// Those of every BACKEND_TEST: "reference", "detached" (detached_backend.h), "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops),
+// "vulkan".
 std::vector<std::string> backend_names();
+// One of these, or "vulkan_narrow" (memory in blocks of at most 128 MiB). nullptr if this machine does not support it.
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads = 2);
 
 }  // namespace hearth::test

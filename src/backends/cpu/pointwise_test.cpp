@@ -25,7 +25,7 @@ Random::Pair vector_or_none(Random& random, Backend& device, int64_t C) {
   return random.normal(device, {C});
 }
 
-BACKEND_TEST(CpuPointwise, equals_the_reference_on_random_shapes) {
+HOST_TEST(CpuPointwise, equals_the_reference_on_random_shapes) {
   Random random(41);
   for (int round = 0; round < 60; ++round) {
     const DType type = random.dtype();
@@ -44,7 +44,7 @@ BACKEND_TEST(CpuPointwise, equals_the_reference_on_random_shapes) {
   }
 }
 
-BACKEND_TEST(CpuNorm, modulated_by_image_and_by_row) {
+HOST_TEST(CpuNorm, modulated_by_image_and_by_row) {
   Random random(42);
   for (int round = 0; round < 60; ++round) {
     const DType type = random.dtype(), out = random.dtype();
@@ -64,7 +64,7 @@ BACKEND_TEST(CpuNorm, modulated_by_image_and_by_row) {
   }
 }
 
-BACKEND_TEST(CpuNorm, groups_modulated_by_image) {
+HOST_TEST(CpuNorm, groups_modulated_by_image) {
   Random random(43);
   for (int round = 0; round < 40; ++round) {
     const DType type = random.dtype();
@@ -87,7 +87,7 @@ BACKEND_TEST(CpuNorm, groups_modulated_by_image) {
   }
 }
 
-BACKEND_TEST(CpuRope, rotates_every_dtype_with_every_kind_of_table) {
+HOST_TEST(CpuRope, rotates_every_dtype_with_every_kind_of_table) {
   Random random(44);
   for (int round = 0; round < 40; ++round) {
     const DType type = random.dtype();

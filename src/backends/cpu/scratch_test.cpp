@@ -25,7 +25,7 @@ Weight weight_of(Backend& device, const Shape& shape, WeightKind kind, const Wei
 
 // Pieces of work do not grow with the rows of a product, once there are enough rows for every thread, nor with the channels of a
 // convolution beyond one chunk, so that small images through the widest layers need as much scratch as large ones.
-BACKEND_TEST(Scratch, stays_below_the_planned_limit) {
+HOST_TEST(Scratch, stays_below_the_planned_limit) {
   if (device.name() != "cpu") GTEST_SKIP() << "no kernels with scratch memory";
   const bool slow = device.features() == "emulated";  // its f32 kernels are those of AVX2
   std::vector<WeightForm> forms;

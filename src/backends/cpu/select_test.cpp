@@ -18,7 +18,7 @@ std::vector<int32_t> integers(const Tensor& x) {
 }
 
 // Values with many ties, both zeros, infinities and NaN.
-BACKEND_TEST(CpuSelect, top_k_of_each_row_with_ties) {
+HOST_TEST(CpuSelect, top_k_of_each_row_with_ties) {
   Random random(71);
   for (int round = 0; round < 60; ++round) {
     const int64_t R = random.between(1, 6), C = random.between(1, round % 4 == 0 ? 5000 : 40), k = random.between(1, C);
@@ -35,7 +35,7 @@ BACKEND_TEST(CpuSelect, top_k_of_each_row_with_ties) {
   }
 }
 
-BACKEND_TEST(CpuSelect, rows_are_gathered_and_added_in_order) {
+HOST_TEST(CpuSelect, rows_are_gathered_and_added_in_order) {
   Random random(72);
   for (int round = 0; round < 40; ++round) {
     const int64_t R = random.between(1, 9), C = random.between(1, round % 4 == 0 ? 1000 : 40), M = random.between(1, 50);
@@ -55,7 +55,7 @@ BACKEND_TEST(CpuSelect, rows_are_gathered_and_added_in_order) {
   EXPECT_THROW(ops::scatter_add(x, x, Tensor::from(device, {3}, std::vector<int32_t>{0, -1, 2})).to_vector(), ShapeError);
 }
 
-BACKEND_TEST(CpuPool, over_one_to_three_axes) {
+HOST_TEST(CpuPool, over_one_to_three_axes) {
   Random random(73);
   for (int round = 0; round < 60; ++round) {
     const int axes = 1 + round % 3;

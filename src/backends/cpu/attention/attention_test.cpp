@@ -21,7 +21,7 @@ AttentionSpec with(AttentionSpec spec, const Inputs& in, const Tensor Random::Pa
   return spec;
 }
 
-BACKEND_TEST(CpuAttention, grouped_heads_with_all_fields) {
+HOST_TEST(CpuAttention, grouped_heads_with_all_fields) {
   Random random(51);
   for (int round = 0; round < 150; ++round) {
     const DType type = random.dtype();
@@ -59,7 +59,7 @@ BACKEND_TEST(CpuAttention, grouped_heads_with_all_fields) {
 }
 
 // A query that attends to no key gets zeros, and hidden keys may have any value.
-BACKEND_TEST(CpuAttention, hidden_keys_are_ignored) {
+HOST_TEST(CpuAttention, hidden_keys_are_ignored) {
   Random random(52);
   const auto q = random.normal(device, {2, 40, 4, 8});
   auto k = random.normal(device, {2, 40, 2, 8}), v = random.normal(device, {2, 40, 2, 8});
@@ -81,7 +81,7 @@ BACKEND_TEST(CpuAttention, hidden_keys_are_ignored) {
       right.slice(0, 0, 1), 1e-6);
 }
 
-BACKEND_TEST(CpuAttention, a_key_hidden_from_some_queries_may_be_infinite) {
+HOST_TEST(CpuAttention, a_key_hidden_from_some_queries_may_be_infinite) {
   Random random(55);
   const auto q = random.normal(device, {1, 300, 2, 8}), k = random.normal(device, {1, 300, 2, 8});
   auto v = random.normal(device, {1, 300, 2, 8});
@@ -98,7 +98,7 @@ BACKEND_TEST(CpuAttention, a_key_hidden_from_some_queries_may_be_infinite) {
 }
 
 // Bit-identical: heads of a group and heads with separate keys; an image in a batch and alone.
-BACKEND_TEST(CpuAttention, independent_of_groups_and_batches) {
+HOST_TEST(CpuAttention, independent_of_groups_and_batches) {
   Random random(53);
   for (const DType factors : {DType::f32, DType::bf16}) {
     if (factors == DType::bf16 && !device.multiplies_bf16()) continue;
@@ -119,7 +119,7 @@ BACKEND_TEST(CpuAttention, independent_of_groups_and_batches) {
   }
 }
 
-BACKEND_TEST(CpuAttention, cached_with_sinks_caps_and_widths_of_v) {
+HOST_TEST(CpuAttention, cached_with_sinks_caps_and_widths_of_v) {
   Random random(54);
   for (int round = 0; round < 60; ++round) {
     const int64_t G = random.between(1, 3), N = G * random.between(1, 4), D = 32 * random.between(1, 3), Dv = 32 * random.between(1, 4),

@@ -68,7 +68,7 @@ void compare(Backend& device, Random& random, const Layer& layer, WeightForm for
                form.factors == DType::bf16 && layer.groups > 1 ? 6e-3 : test::op_tolerance(out));
 }
 
-BACKEND_TEST(CpuConv, over_one_to_three_axes_with_strides_dilations_edges_and_groups) {
+HOST_TEST(CpuConv, over_one_to_three_axes_with_strides_dilations_edges_and_groups) {
   Random random(61);
   for (int round = 0; round < 120; ++round) {
     const Layer layer = random_layer(random, round, false);
@@ -76,7 +76,7 @@ BACKEND_TEST(CpuConv, over_one_to_three_axes_with_strides_dilations_edges_and_gr
   }
 }
 
-BACKEND_TEST(CpuConv, transposed) {
+HOST_TEST(CpuConv, transposed) {
   Random random(62);
   for (int round = 0; round < 80; ++round) {
     const Layer layer = random_layer(random, round, true);
@@ -85,7 +85,7 @@ BACKEND_TEST(CpuConv, transposed) {
 }
 
 // Sizes that are split: Winograd with repeated edges, deep products over frames, wide depthwise rows, strips of a transposed convolution.
-BACKEND_TEST(CpuConv, larger_layers) {
+HOST_TEST(CpuConv, larger_layers) {
   Random random(63);
   const ConvSpec::Axis same{.before = 1, .after = 1}, repeated{.before = 1, .after = 1, .edge = ConvSpec::Edge::nearest};
   const ConvSpec::Axis causal{.before = 2, .edge = ConvSpec::Edge::nearest};
@@ -102,7 +102,7 @@ BACKEND_TEST(CpuConv, larger_layers) {
     compare(device, random, layer, {.hold = DType::f16});
 }
 
-BACKEND_TEST(CpuConv, normalized_input_in_every_form) {
+HOST_TEST(CpuConv, normalized_input_in_every_form) {
   Random random(64);
   const auto gamma = random.normal(device, {8}), scale = random.normal(device, {2, 8});
   const auto check = [&](const Shape& shape, const Shape& w_shape, WeightKind kind, const ConvSpec& spec, int64_t groups) {
@@ -120,7 +120,7 @@ BACKEND_TEST(CpuConv, normalized_input_in_every_form) {
 }
 
 // Bit-identical: an image alone or in a batch, and on any number of threads.
-BACKEND_TEST(CpuConv, independent_of_batch_and_threads) {
+HOST_TEST(CpuConv, independent_of_batch_and_threads) {
   Random random(65);
   const std::unique_ptr<Backend> more =
       device.name() == "cpu" ? test::make_test_backend("cpu_" + device.features(), 5) : test::make_test_backend("reference", 3);

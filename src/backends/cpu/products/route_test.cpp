@@ -121,7 +121,7 @@ TEST(Route, layout_of_a_weight) {
   }
 }
 
-BACKEND_TEST(Layouts, match_prepare) {
+HOST_TEST(Layouts, match_prepare) {
   if (device.name() != "cpu") GTEST_SKIP() << "no layouts";
   for (const WeightForm& form :
        {WeightForm{}, WeightForm{.hold = DType::f16}, WeightForm{.hold = DType::bf16, .factors = DType::bf16},
