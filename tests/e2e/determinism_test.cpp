@@ -18,7 +18,7 @@ Generated generate(const std::string& backend, int threads, DType hold, DType fa
   const Checkpoint checkpoint = models::open_checkpoint(checkpoint_folder("demo"));
   const WeightTypes types{.hold = hold, .factors = factors};
   const auto model = models::open_image_model(checkpoint, *device, {.types = types, .warn = [](const auto&) {}});
-  const bool slow = backend == "reference" || backend == "cpu_emulated";
+  const bool slow = backend == "reference" || backend == "cpu_emulated" || backend == "vulkan";
   const models::ImageTask task{
       .request = {.prompt = "a red house", .width = slow ? 40 : 72, .height = slow ? 32 : 64, .steps = 2, .sampler = "euler_ancestral"},
       .seed = 3};
@@ -38,6 +38,7 @@ TEST_P(Threads, do_not_change_a_bit) {
   for (const auto& [hold, factors] : types) {
     const Generated one = generate(GetParam(), 1, hold, factors);
     for (const int threads : {2, 3, 8}) {
+      if (GetParam() == "vulkan" && threads > 2) continue;  // they are those of its host
       SCOPED_TRACE(fmt::format("{} threads, factors {}", threads, name_of(factors)));
       const Generated several = generate(GetParam(), threads, hold, factors);
       EXPECT_EQ(several.latents, one.latents);
