@@ -183,8 +183,9 @@ std::vector<Tensor> encode_controls(std::span<const RunControl> controls, sampli
   return all;
 }
 
-ActiveControls::ActiveControls(std::span<const RunControl> controls, std::span<const Tensor> encoded, const Holding& networks,
-                               std::array<int64_t, 2> height_and_width, int64_t latent_factor, Backend& host, Backend& device)
+ActiveControls::ActiveControls(std::span<const RunControl> controls, std::span<const Tensor> encoded, const Tensor& to_fill,
+                               const Holding& networks, std::array<int64_t, 2> height_and_width, int64_t latent_factor, Backend& host,
+                               Backend& device)
     : controls_(controls) {
   for (size_t k = 0; k < controls.size(); ++k) {
     const RunControl& control = controls[k];
@@ -194,6 +195,7 @@ ActiveControls::ActiveControls(std::span<const RunControl> controls, std::span<c
       ControlInput& input = inputs.emplace_back(ControlInput{.mode = image.mode, .weight = image.weight});
       if (encoded[k]) input.latents = encoded[k].to(device);
       else input.image = control_image(image.pixels, height_and_width, host).to(device);
+      if (to_fill && control.model->fills()) input.to_fill = to_fill.to(device);
       if (!image.mask.values.empty()) input.mask = control_mask(image.mask, height_and_width, latent_factor, host).to(device);
     }
     prepared_.push_back(control.model->prepare(networks_.back(), inputs));

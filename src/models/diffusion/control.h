@@ -30,6 +30,7 @@ struct ControlInput {
   Tensor image;       // [1, H, W, 3], red green blue in 0 … 1, of the run's size
   Tensor latents;     // of a network that sees latents: raw ones (parts::RawLatents), [1 or B, h, w, C]
   Tensor mask;        // [1, h, w, 1], 1: covered
+  Tensor to_fill;     // of a network that fills, in a run that does: as Beside::mask_and_image, [B, h, w, 1 + C], scaled for the denoiser
   std::string mode;   // of a network for several kinds of images
   double weight = 1;  // among several images of one network
 };
@@ -70,6 +71,8 @@ class ControlModel {
   // Whether the network accepts several images, which it sees together.
   virtual bool fuses() const { return false; }
   virtual ControlSight sight() const { return ControlSight::pixels; }
+  // Whether it also sees the image that a run starts from, and its mask. A run that has both is then like one of an inpainting model.
+  virtual bool fills() const { return false; }
   // Pixels in 0 … 1 → as the autoencoder receives them, for a network that sees latents.
   virtual std::vector<float> for_autoencoder(std::vector<float> pixels, const std::string& mode) const;
   // Whether its latents are drawn from the run's generators, ahead of all other draws. If not, they are the posterior's mode.
@@ -119,8 +122,8 @@ std::vector<Tensor> encode_controls(std::span<const RunControl> controls, sampli
 // The control networks of a run while it computes.
 class ActiveControls {
  public:
-  // Members: those of `controls`, which must be loaded. `encoded`: of encode_controls().
-  ActiveControls(std::span<const RunControl> controls, std::span<const Tensor> encoded, const Holding& networks,
+  // Members: those of `controls`, which must be loaded. `encoded`: of encode_controls(). `to_fill`: EncodedImage::to_fill.
+  ActiveControls(std::span<const RunControl> controls, std::span<const Tensor> encoded, const Tensor& to_fill, const Holding& networks,
                  std::array<int64_t, 2> height_and_width, int64_t latent_factor, Backend& host, Backend& device);
 
   // The same for images begin to end − 1 of the run's batch.

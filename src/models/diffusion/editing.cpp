@@ -51,7 +51,7 @@ bool is_inpainting(Beside beside) { return beside == Beside::mask_and_image || b
 
 // Whether the run needs the image's own latents, or the reference's pipeline draws them.
 bool needs_latents(Beside beside, const EditPlan& plan) {
-  return !plan.from_noise || (beside != Beside::mask_and_image && beside != Beside::image);
+  return !plan.from_noise || (!plan.control_fills && beside != Beside::mask_and_image && beside != Beside::image);
 }
 
 // Draws of encoder posteriors that precede the initial noise: the reference's pipeline for inpainting with a control image draws the masked
@@ -75,7 +75,8 @@ double default_strength(const Facts& model, Compat compat, bool masked) {
 
 }  // namespace
 
-EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height) {
+EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height,
+                   bool control_fills) {
   const ImageEdit& edit = task.edit;
   const bool masked = !edit.mask.values.empty(), peers = !of_diffusers(task.request.compat);
   const Beside beside = model.beside;
@@ -117,12 +118,14 @@ EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sa
                                  : model.rounds_calls_up ? sampling::Steps::by_program_rounded_up
                                                          : sampling::Steps::by_program);
   p.from_noise = !peers && masked && strength == 1;
-  p.keeps = masked && (!is_inpainting(beside) || peers);
+  p.control_fills = control_fills && masked && beside == Beside::nothing;
+  p.keeps = masked && (!(is_inpainting(beside) || p.control_fills) || peers);
   if (p.keeps && sampler.ends_itself && !peers)
     fail<UnsupportedError>(
         "edit: sampler '{}' has no steps after which the unmasked part can be restored, expected --compat a1111 or comfyui", sampler.name);
   const bool drawn = p.part.skipped < p.part.steps;  // without steps there is no noise, and the image does not change
   if (drawn && model.codec.draws && !edit.latents) p.encodings = draws_of(edit, needs_latents(beside, p));
+  if (p.control_fills) p.encodings.after = 0;  // they see the posterior's mode
   return p;
 }
 
@@ -148,7 +151,7 @@ sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const
 
 EncodedImage EncodedImage::slice(int64_t begin, int64_t end) const {
   const auto cut = [&](const Tensor& t) { return t ? t.slice(0, begin, end) : t; };
-  return {cut(z), cut(noise), cut(mask), cut(beside)};
+  return {cut(z), cut(noise), cut(mask), cut(beside), cut(to_fill)};
 }
 
 Tensor latent_mask(const PixelMask& mask, Compat compat, int64_t h, int64_t w, Backend& host) {
@@ -219,14 +222,16 @@ EncodedImage encode_image(const Facts& model, const ImageTask& task, const EditP
   if (edit.latents) out.z = edit.latents;
   else if (needs_latents(beside, plan)) out.z = encoded(edit.images, nullptr, drawn_before);
   if (masked) out.mask = batched(latent_mask(edit.mask, task.request.compat, h, w, host), B);
-  if (beside == Beside::mask_and_image) {
-    // The UNet's mask input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
+  // The mask as an input is 0 or 1 in all programs; ComfyUI rounds the mean of four pixels to even.
+  const auto mask_and_image = [&] {
     Tensor input_mask = latent_mask(edit.mask, task.request.compat == Compat::comfyui ? Compat::comfyui : Compat::hearth, h, w, host);
     unless_dry(host, [&] {
       for (float& v : std::span(input_mask.data<float>(), size_t(input_mask.numel()))) v = std::nearbyint(v);
     });
-    out.beside = ops::concat({batched(input_mask, B), encoded(edit.images, &edit.mask, plan.encodings.after > 0)}, 3);
-  }
+    return ops::concat({batched(input_mask, B), encoded(edit.images, &edit.mask, plan.encodings.after > 0)}, 3);
+  };
+  if (beside == Beside::mask_and_image) out.beside = mask_and_image();
+  if (plan.control_fills) out.to_fill = mask_and_image();
   if (beside == Beside::image_and_mask)
     out.beside = ops::concat(
         {encoded(edit.images, &edit.mask, plan.encodings.after > 0), batched(mask_pixels(edit.mask, task.request.compat, h, w, host), B)},

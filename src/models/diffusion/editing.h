@@ -16,21 +16,25 @@ struct EditPlan {
   sampling::RunPart part;
   sampling::Start start;
   sampling::EncodingDraws encodings;
-  bool keeps = false;  // the unmasked part is restored after, or in, each denoiser call
+  bool keeps = false;          // the unmasked part is restored after, or in, each denoiser call
+  bool control_fills = false;  // control networks see the image and the mask (ControlModel::fills)
 };
 
-// UsageError if request, image, mask and model cannot be combined. `width`, `height`: of the run.
-EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height);
+// UsageError if request, image, mask and model cannot be combined. `width`, `height`: of the run. `control_fills`: it has
+// control networks that fill.
+EditPlan plan_edit(const Facts& model, const ImageTask& task, const sampling::Sampler& sampler, int64_t width, int64_t height,
+                   bool control_fills);
 // The part of `whole`, the schedule of plan.part.steps steps, that the run executes; fills in the plan's start.
 sampling::Schedule begun_on_the_way(EditPlan& plan, const ImageTask& task, const sampling::Sampler& sampler,
                                     const sampling::Schedule& whole);
 
 // The input image of a run, encoded, each tensor for the whole batch; undefined if not needed.
 struct EncodedImage {
-  Tensor z;       // [B, h, w, C]
-  Tensor noise;   // [B, h, w, C]: the run's initial noise
-  Tensor mask;    // [B, h, w, 1], 1: regenerated
-  Tensor beside;  // [B, h, w, n]: additional input channels of the network
+  Tensor z;        // [B, h, w, C]
+  Tensor noise;    // [B, h, w, C]: the run's initial noise
+  Tensor mask;     // [B, h, w, 1], 1: regenerated
+  Tensor beside;   // [B, h, w, n]: additional input channels of the network
+  Tensor to_fill;  // [B, h, w, 1 + C]: Beside::mask_and_image for control networks
 
   EncodedImage slice(int64_t begin, int64_t end) const;  // of the batch
 };

@@ -26,18 +26,21 @@ LatentJob::LatentJob(LatentImageModel& model, const ImageTask& asked) : model_(m
   const ImageTask& task = task_;
   if (task.request.preview.show && !model.shows_previews())
     fail<UsageError>("generate: previews with a decoder-only autoencoder, expected one with an encoder, or a preview decoder");
+  check_controls(facts, task);
+  const std::vector<RunControl> controls = model.open_controls(task);
   image_prompts_ = model.open_image_prompts(task);
   adapters::Adapters adapted = read_adapters(model, task.request, image_prompts_);
   changes_ = std::move(adapted.changes);
   if (!task.request.hires) {
-    passes_ = {resolve(model.members_, task, model.networks_.host())};
+    passes_ = {resolve(model.members_, task, controls, model.networks_.host())};
     resolved_ = passes_[0];
     resolved_.adapters = std::move(adapted.coverage);
     add_controls();
     return;
   }
-  passes_.push_back(resolve(model.members_, first_of_two(task), model.networks_.host()));
-  passes_.push_back(resolve(model.members_, second_of_two(facts, task, passes_[0], model.networks_.host()), model.networks_.host()));
+  passes_.push_back(resolve(model.members_, first_of_two(task), controls, model.networks_.host()));
+  passes_.push_back(
+      resolve(model.members_, second_of_two(facts, task, passes_[0], model.networks_.host()), controls, model.networks_.host()));
   resolved_ = both(passes_[0], passes_[1]);
   resolved_.request.hires = task.request.hires;
   resolved_.adapters = std::move(adapted.coverage);
@@ -48,17 +51,16 @@ void LatentJob::add_controls() {
   const auto add_once = [](std::vector<size_t>& members, size_t member) {
     if (std::ranges::find(members, member) == members.end()) members.push_back(member);
   };
-  const std::vector<RunControl> controls = model_.open_controls(task_);
   for (Pass& pass : passes_) {
-    pass.controls = controls, pass.image_prompts = image_prompts_;
-    for (const RunControl& control : controls) {
+    pass.image_prompts = image_prompts_;
+    for (const RunControl& control : pass.controls) {
       control.model->check_size(pass.width, pass.height);
       if (control.model->sight() != ControlSight::pixels && !model_.facts().codec.encodes)
         fail<UsageError>("{}: sees latents, but the autoencoder is a decoder only, expected one with an encoder", control.file);
       add_once(pass.control_members, control.member);
     }
     if (model_.facts().codec.draws) {
-      pass.edit.encodings.controls = draws_of(controls);
+      pass.edit.encodings.controls = draws_of(pass.controls);
       pass.edit.encodings.before += pass.edit.encodings.controls;
       if (pass.edit.encodings.of_batch) *pass.edit.encodings.of_batch += pass.edit.encodings.controls;
     }

@@ -121,6 +121,8 @@ std::vector<RunControl> LatentImageModel::open_controls(const ImageTask& task) {
     const bool masked = one.model->sight() == ControlSight::masked_latents;
     if (masked && asked.mask.values.empty())
       fail<UsageError>("{}: fills what a mask covers, expected mask=FILE, white where to fill", path);
+    if (one.model->fills() && !asked.mask.values.empty())
+      fail<UsageError>("{}: fills the image that a run starts from, expected --init-image and --mask in place of mask=FILE", path);
     if (!masked && !asked.mask.values.empty()) fail<UsageError>("{}: sees a whole image, expected no mask", path);
     all.push_back(std::move(one));
   }

@@ -196,21 +196,6 @@ void take_references(const Facts& facts, Pass& p) {
   p.references = fitted_references(std::move(p.references), facts.side_unit(), facts.size_of_reference);
 }
 
-void check_controls(const Facts& facts, const ImageTask& task) {
-  if (task.controls.empty()) return;
-  if (facts.beside == Beside::image || facts.beside == Beside::depth)
-    fail<UnsupportedError>("control: control networks cannot be combined with a model for {}",
-                           facts.beside == Beside::image ? "instruction editing" : "depth maps");
-  if (facts.reference_images == ReferenceImages::as_latents && !task.references.empty())
-    fail<UnsupportedError>("control: control networks cannot be combined with reference images that the model reads, expected one of them");
-  for (const ControlTask& c : task.controls) {
-    const auto in_unit = [](double share) { return share >= 0 && share <= 1; };
-    if (!std::isfinite(c.control.scale)) fail<UsageError>("control: scale is {}, expected a finite number", c.control.scale);
-    if (!in_unit(c.control.start) || !in_unit(c.control.end) || c.control.start >= c.control.end)
-      fail<UsageError>("control: start is {} and end {}, expected 0 to 1 with the start before the end", c.control.start, c.control.end);
-  }
-}
-
 void check_image_prompts(const ImageTask& task) {
   for (const ImagePromptTask& p : task.image_prompts)
     if (!std::isfinite(p.prompt.scale)) fail<UsageError>("image prompt: scale is {}, expected a finite number", p.prompt.scale);
@@ -244,6 +229,21 @@ Request filled_in(const Pass& p) {
 
 }  // namespace
 
+void check_controls(const Facts& facts, const ImageTask& task) {
+  if (task.controls.empty()) return;
+  if (facts.beside == Beside::image || facts.beside == Beside::depth)
+    fail<UnsupportedError>("control: control networks cannot be combined with a model for {}",
+                           facts.beside == Beside::image ? "instruction editing" : "depth maps");
+  if (facts.reference_images == ReferenceImages::as_latents && !task.references.empty())
+    fail<UnsupportedError>("control: control networks cannot be combined with reference images that the model reads, expected one of them");
+  for (const ControlTask& c : task.controls) {
+    const auto in_unit = [](double share) { return share >= 0 && share <= 1; };
+    if (!std::isfinite(c.control.scale)) fail<UsageError>("control: scale is {}, expected a finite number", c.control.scale);
+    if (!in_unit(c.control.start) || !in_unit(c.control.end) || c.control.start >= c.control.end)
+      fail<UsageError>("control: start is {} and end {}, expected 0 to 1 with the start before the end", c.control.start, c.control.end);
+  }
+}
+
 std::vector<MemberComponent> Pass::unused() const {
   std::vector<MemberComponent> all;
   for (size_t m = 0; m < stages.size(); ++m)
@@ -272,11 +272,11 @@ void require_resumable(const Pass& p) {
                      p.sampler, p.batch);
 }
 
-Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
+Pass resolve(const Members& members, const ImageTask& asked, std::vector<RunControl> controls, Backend& host) {
   const LatentModel& model = *members[0];
   const Facts& facts = model.facts();
   Pass p;
-  p.task = asked;
+  p.task = asked, p.controls = std::move(controls);
   p.task.request = with_canonical_sampler(asked.request);
   const ImageTask& task = p.task;
   const Request& request = task.request;
@@ -313,7 +313,6 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   if (!facts.codec.encodes && (!task.edit.images.empty() || task.edit.control))
     fail<UsageError>("generate: the run {}, but the autoencoder is a decoder only, expected one with an encoder",
                      task.edit.control ? "has a control image" : "starts from an image");
-  check_controls(facts, task);
   check_image_prompts(task);
   p.batch = request.batch_size;
   p.latents = p.noise = {p.batch, p.height / factor, p.width / factor, facts.codec.latent_channels};
@@ -326,7 +325,8 @@ Pass resolve(const Members& members, const ImageTask& asked, Backend& host) {
   p.guidance.scale *= p.sampling->guidance_factor;
   p.sampler = p.sampling->name;
   p.steps = request.steps;
-  p.edit = plan_edit(facts, task, *p.sampling, p.width, p.height);
+  p.edit = plan_edit(facts, task, *p.sampling, p.width, p.height,
+                     std::ranges::any_of(p.controls, [](const RunControl& c) { return c.model->fills(); }));
   p.strength = p.edit.strength;
   p.stages = {Stage{.latents = p.noise, .guidance = p.guidance}};
   sampling::Schedule& schedule = p.stages[0].steps_to_take;

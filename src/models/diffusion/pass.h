@@ -44,8 +44,10 @@ struct Pass : ResolvedImage {
   std::vector<MemberComponent> unused() const;  // components that the run does not use
 };
 
-// UsageError, UnsupportedError: as ImageModel::prepare.
-Pass resolve(const Members& members, const ImageTask& task, Backend& host);
+// UsageError or UnsupportedError if the task has control networks with the model or with settings that none can have.
+void check_controls(const Facts& model, const ImageTask& task);
+// `controls`: those of the task, in_fixed_order(). UsageError, UnsupportedError: as ImageModel::prepare.
+Pass resolve(const Members& members, const ImageTask& task, std::vector<RunControl> controls, Backend& host);
 
 // UsageError or UnsupportedError if a run cannot resume from a state.
 void require_resumable(const Pass& pass);

@@ -151,7 +151,8 @@ void Run::encode_images() {
   if (task.edit.encodes())
     origin = diffusion::encode_image(members[0]->facts(), task, p.edit, p.draws(), p.latents, codec(plan.tile), host);
   if (origin.z) require_finite(origin.z, "vae", "the image's latents", result);
-  if (origin.beside) require_finite(origin.beside, "vae", "the latents of the input image", result);
+  for (const Tensor& latents : {origin.beside, origin.to_fill})
+    if (latents) require_finite(latents, "vae", "the latents of the input image", result);
   if (has_references(ReferenceImages::as_latents)) {
     references = encode_references(p.references, codec(plan.tile), host);
     for (Tensor& latents : references) {
@@ -337,9 +338,9 @@ void Run::sample() {
   }
   if (!p.controls.empty()) {
     control_latents.resize(p.controls.size());
-    controls.emplace(p.controls, control_latents, networks, std::array{p.height, p.width}, members[0]->facts().codec.factor, host,
-                     device_of({.role = Role::denoiser, .member = 0}));
-    control_latents.clear();
+    controls.emplace(p.controls, control_latents, origin.to_fill, networks, std::array{p.height, p.width}, members[0]->facts().codec.factor,
+                     host, device_of({.role = Role::denoiser, .member = 0}));
+    control_latents.clear(), origin.to_fill = {};
   }
   if (request.preview.show && decodes_previews()) need({.role = Role::preview});
   const sampling::Schedule& schedule = p.stages[0].steps_to_take;
