@@ -49,11 +49,11 @@ Request EditingCases::request_of(const Json& c) const {
     r.edit.mask = image("mask", r.edit.image->width, r.edit.image->height);
     return r;
   }
-  r.width.reset(), r.height.reset();
-  r.edit.image = image("image", W, H);
-  if (paints) r.edit.mask = image("mask", W, H);
-  const Json size = c.value("depth_size", Json::array({W, H}));
-  if (c.at("kind") == "depth") r.edit.depth_map = image("depth", size[0], size[1]);
+  if (!c.contains("image_size")) r.width.reset(), r.height.reset();  // those of the image
+  const Json size = c.value("image_size", Json::array({W, H})), depth_size = c.value("depth_size", Json::array({W, H}));
+  r.edit.image = image("image", size[0], size[1]);
+  if (paints) r.edit.mask = image("mask", size[0], size[1]);
+  if (c.at("kind") == "depth") r.edit.depth_map = image("depth", depth_size[0], depth_size[1]);
   return r;
 }
 

@@ -22,19 +22,26 @@ class TransformerControl final : public diffusion::ControlModel {
   std::string class_name() const override { return "ZImageControlNetModel"; }
   std::shared_ptr<const void> build(const Scope& w) const override { return std::make_shared<ControlNet>(w, config_); }
   ControlSight sight() const override { return ControlSight::latents; }
+  bool fills() const override { return config_.fills(); }
 
   void check(const ControlSettings& settings, const std::string& mode) const override {
     diffusion::refuse_guess(settings, where_);
     if (!mode.empty()) fail<UsageError>("{}: tells kinds of images apart by itself, expected no mode, not '{}'", where_, mode);
   }
 
-  // A network that fills sees an image and a mask beside the control image: here zeros, as the reference's without a mask.
+  // A network that fills sees where a run keeps its image, and that part, beside the control image; zeros in a run that fills nothing.
   TensorLists prepare(const void* network, std::span<const ControlInput> images) const override {
-    const Tensor seen = ops::scaled(images[0].latents, scale_, -shift_ * scale_);
-    if (!config_.fills()) return {{"hint", {net(network).hint(seen)}}};
-    const Tensor nothing =
-        Tensor::zeros(seen.backend(), {seen.size(0), seen.size(1), seen.size(2), config_.channels - config_.transformer.channels});
-    return {{"hint", {net(network).hint(ops::concat({seen, nothing}, 3))}}};
+    const ControlInput& input = images[0];
+    Tensor seen = ops::scaled(input.latents, scale_, -shift_ * scale_);
+    if (input.to_fill) {
+      const int64_t B = input.to_fill.size(0);
+      const Tensor mask = input.to_fill.slice(3, 0, 1), image = input.to_fill.slice(3, 1, input.to_fill.size(3));
+      seen = ops::concat({ops::repeat_batch(seen, B / seen.size(0)), ops::scaled(mask, -1, 1), image}, 3);
+    } else if (config_.fills()) {
+      seen = ops::concat({seen, Tensor::zeros(seen.backend(), {seen.size(0), seen.size(1), seen.size(2), config_.channels - seen.size(3)})},
+                         3);
+    }
+    return {{"hint", {net(network).hint(seen)}}};
   }
 
   ControlOutput operator()(const void* network, const TensorLists& prepared, const ControlSettings& settings,

@@ -1,4 +1,4 @@
-// Control networks in runs of Z-Image, after diffusers' ZImageControlNetPipeline, 0.39.0.
+// Control networks in runs of Z-Image, after diffusers' ZImageControlNetPipeline and ZImageControlNetInpaintPipeline, 0.39.0.
 #pragma once
 
 #include "models/diffusion/control.h"

@@ -1,12 +1,13 @@
-"""Goldens of control networks of Z-Image: what diffusers' ZImageControlNetPipeline makes with the small checkpoints of make_z_image.py.
+"""Goldens of control networks of Z-Image: what diffusers' ZImageControlNetPipeline and, of kind "paint", ZImageControlNetInpaintPipeline make
+with the small checkpoints of make_z_image.py.
 
     OMP_NUM_THREADS=1 python make_control_z_image.py [NAME …]
 
 needs what those need; writes control/NAME, the networks as save_pretrained writes them (weights from their names, f16), two as they are published, in
 control/authors: single files without a configuration, of version 2.0 with the refiner that was never trained; control_z_image.json (the cases) and
-control_z_image.safetensors: per case the final latents [n, c, h, w] f32, and images.
+control_z_image.safetensors: per case the final latents [n, c, h, w] f32; of some the image [H, W, 3] u8; and the images that they start from.
 
-The pipeline has no start and end: outside them the network's outputs are multiplied by 0.
+The pipelines have no start and end: outside them the network's outputs are multiplied by 0.
 """
 import json
 import os
@@ -20,8 +21,9 @@ import diffusers  # noqa: E402
 import make  # noqa: E402
 import make_z_image  # noqa: E402
 import name_weights  # noqa: E402
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
-from diffusers import ZImageControlNetModel, ZImageControlNetPipeline, ZImagePipeline  # noqa: E402
+from diffusers import ZImageControlNetInpaintPipeline, ZImageControlNetModel, ZImageControlNetPipeline, ZImagePipeline  # noqa: E402
 from make_control import control_picture, one  # noqa: E402
 from PIL import Image  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
@@ -38,6 +40,7 @@ NETWORKS = {
                        add_control_noise_refiner="control_noise_refiner"),
 }
 SMALL = dict(checkpoint="z_image", kind="text", width=64, height=48, steps=4, guidance=5.0, seed=11, prompt="a red house on green hills")
+PAINT = dict(SMALL, kind="paint")
 CASES = {
     "v1": dict(SMALL, controls=[one("z_image_v1")]),
     "v1_half": dict(SMALL, width=80, height=32, negative="snow, night", controls=[one("z_image_v1", (100, 70), scale=0.5)]),
@@ -50,6 +53,13 @@ CASES = {
     "v20_tall": dict(SMALL, width=32, height=96, controls=[one("z_image_v20", (32, 96), scale=0.7)]),
     "v21": dict(SMALL, controls=[one("z_image_v21")]),
     "v21_little": dict(SMALL, width=128, height=64, steps=2, controls=[one("z_image_v21", (128, 64), seed=1, scale=0.3)]),
+    "fill_20": dict(PAINT, controls=[one("z_image_v20")]),
+    "fill_20_tall": dict(PAINT, width=32, height=96, steps=3, controls=[one("z_image_v20", (32, 96), scale=0.7)]),
+    "fill_21": dict(PAINT, negative="snow, night", image_golden="fill_21.image", controls=[one("z_image_v21", scale=0.8)]),
+    "fill_21_resized": dict(PAINT, width=80, height=32, steps=6, image_size=[90, 60], image_golden="fill_21_resized.image",
+                            controls=[one("z_image_v21", (100, 70), scale=0.65)]),
+    "fill_21_turbo": dict(PAINT, guidance=0.0, steps=8, prompt=make.LONG, controls=[one("z_image_v21", seed=1, start=0.2, end=0.8)]),
+    "fill_mu": dict(PAINT, checkpoint="z_image_mu", width=40, height=56, guidance=2.0, controls=[one("z_image_mu", (40, 56), scale=0.75)]),
     "mu": dict(SMALL, checkpoint="z_image_mu", width=40, height=56, controls=[one("z_image_mu", (40, 56), scale=0.75)]),
 }
 
@@ -92,18 +102,31 @@ def draw(case, tensors):
     picture = control_picture(*control["size"], control["seed"])
     tensors["control{}.{}x{}".format(control["seed"], *control["size"])] = torch.from_numpy(picture)
     pipe = ZImagePipeline.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
-    pipe = ZImageControlNetPipeline(**pipe.components, controlnet=opened(control, case["steps"]))
+    painted = {}
+    if case["kind"] == "paint":
+        size = case.get("image_size", [case["width"], case["height"]])
+        painted = dict(image=make_z_image.picture(*size), mask_image=make_z_image.mask(*size))
+        for kind, pixels in zip(("picture", "mask"), painted.values()):
+            tensors["{}.{}x{}".format(kind, *size)] = torch.from_numpy(pixels)
+    cls = ZImageControlNetInpaintPipeline if painted else ZImageControlNetPipeline
+    pipe = cls(**pipe.components, controlnet=opened(control, case["steps"]))
     pipe.set_progress_bar_config(disable=True)
     many = [torch.Generator().manual_seed(case["seed"] + k) for k in range(batch)]
     generator = torch.Generator().manual_seed(case["seed"]) if batch == 1 or case.get("compat") == "diffusers" else many
-    return pipe(case["prompt"], negative_prompt=case.get("negative"), width=case["width"], height=case["height"], num_inference_steps=case["steps"],
-                guidance_scale=case["guidance"], generator=generator, output_type="latent", num_images_per_prompt=batch,
-                control_image=Image.fromarray(picture), controlnet_conditioning_scale=control.get("scale", 1.0)).images
+    latents = pipe(case["prompt"], negative_prompt=case.get("negative"), width=case["width"], height=case["height"], num_inference_steps=case["steps"],
+                   guidance_scale=case["guidance"], generator=generator, output_type="latent", num_images_per_prompt=batch,
+                   control_image=Image.fromarray(picture), controlnet_conditioning_scale=control.get("scale", 1.0),
+                   **{name: Image.fromarray(pixels) for name, pixels in painted.items()}).images
+    if "image_golden" in case:
+        pixels = pipe.vae.decode(latents / pipe.vae.config.scaling_factor + pipe.vae.config.shift_factor, return_dict=False)[0]
+        tensors[case["image_golden"]] = torch.from_numpy(np.asarray(pipe.image_processor.postprocess(pixels, output_type="pil")[0]).copy())
+    return latents
 
 
 def main():
     make_networks(), published_files()
-    sys.modules[ZImageControlNetPipeline.__module__].randn_tensor = make_z_image.noise_as_in_f32
+    for cls in (ZImageControlNetPipeline, ZImageControlNetInpaintPipeline):
+        sys.modules[cls.__module__].randn_tensor = make_z_image.noise_as_in_f32
     names = [w for w in sys.argv[1:] if w in CASES] or list(CASES)
     file = HERE / "control_z_image.safetensors"
     tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
