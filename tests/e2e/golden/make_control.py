@@ -7,31 +7,21 @@ names, f16), control.json (the cases) and control.safetensors: per case the fina
 """
 
 import json
-import os
 import sys
-import warnings
-from pathlib import Path
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
+import controls  # in front of torch
+import diffusers
+import make
+import make_editing
+import name_weights
+import torch
+from controls import HERE, one, picked
+from diffusers import (ControlNetModel, ControlNetUnionModel, MultiAdapter, StableDiffusionAdapterPipeline, StableDiffusionControlNetImg2ImgPipeline,
+                       StableDiffusionControlNetInpaintPipeline, StableDiffusionControlNetPipeline, StableDiffusionXLAdapterPipeline,
+                       StableDiffusionXLControlNetImg2ImgPipeline, StableDiffusionXLControlNetInpaintPipeline, StableDiffusionXLControlNetPipeline,
+                       StableDiffusionXLControlNetUnionPipeline, T2IAdapter)
+from safetensors.torch import load_file
 
-import diffusers  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from diffusers import (ControlNetModel, ControlNetUnionModel, MultiAdapter, StableDiffusionAdapterPipeline,  # noqa: E402
-                       StableDiffusionControlNetImg2ImgPipeline, StableDiffusionControlNetInpaintPipeline, StableDiffusionControlNetPipeline,
-                       StableDiffusionXLAdapterPipeline, StableDiffusionXLControlNetImg2ImgPipeline, StableDiffusionXLControlNetInpaintPipeline,
-                       StableDiffusionXLControlNetPipeline, StableDiffusionXLControlNetUnionPipeline, T2IAdapter)
-from PIL import Image  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import make  # noqa: E402
-import make_editing  # noqa: E402
-import name_weights  # noqa: E402
-
-torch.set_num_threads(1)
 HINT = dict(conditioning_embedding_out_channels=[4, 6, 8, 10])
 SD1 = dict(block_out_channels=[8, 16, 24], layers_per_block=1, norm_num_groups=4, attention_head_dim=2, cross_attention_dim=24,
            down_block_types=["CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D"], **HINT)
@@ -83,15 +73,13 @@ def name_of_authors(name, layers):
 
 def make_files():
     """Single files: authors/NAME.safetensors, the same networks under the authors' names; and Control-LoRAs, with the networks that they are."""
-    folder = HERE / "control/authors"
-    folder.mkdir(exist_ok=True)
+    (HERE / "control/authors").mkdir(exist_ok=True)
     for name, prefix in (("canny", "control_model."), ("xl", "")):
-        own = load_file(HERE / "control" / name / "diffusion_pytorch_model.safetensors")
-        save_file({prefix + name_of_authors(k, 1): v for k, v in own.items()}, folder / f"{name}.safetensors")
+        controls.save_for_authors(name, {prefix + name_of_authors(k, 1): v for k, v in controls.weights_of(name).items()})
     for name, checkpoint in (("canny", "pndm"), ("xl", "xl")):
         unet = load_file(HERE / checkpoint / "unet/diffusion_pytorch_model.safetensors")
         whole, stored = {}, {"lora_controlnet": torch.zeros(1, dtype=torch.float16)}
-        for key, own in load_file(HERE / "control" / name / "diffusion_pytorch_model.safetensors").items():
+        for key, own in controls.weights_of(name).items():
             new = name_of_authors(key, 1)
             if key not in unet or own.dim() < 2:
                 whole[key] = stored[new] = own
@@ -105,17 +93,13 @@ def make_files():
                 stored[stem + ".up"] = up.reshape(rows, rank, *[1] * (own.dim() - 2)).contiguous()
                 stored[stem + ".down"] = down.reshape(rank, *own.shape[1:]).contiguous()
                 whole[key] = unet[key].float() + (up.float() @ down.float()).reshape(own.shape)
-        save_file(stored, folder / f"{name}_lora.safetensors")
+        controls.save_for_authors(f"{name}_lora", stored)
         LORAS[f"{name}_lora"] = (name, whole)
 
 
 LORAS = {}
 BASE = dict(checkpoint="pndm", kind="text", width=64, height=64, steps=6, guidance=5.0, seed=11, prompt="a red house on green hills", negative="night")
 WITH_XL = dict(BASE, checkpoint="xl")
-
-
-def one(name, size=(64, 64), seed=0, **settings):
-    return dict(network=name, size=list(size), seed=seed, **settings)
 
 
 CASES = {
@@ -165,47 +149,22 @@ CONTROLNETS = {("text", False): StableDiffusionControlNetPipeline, ("image", Fal
                ("image", True): StableDiffusionXLControlNetImg2ImgPipeline, ("paint", True): StableDiffusionXLControlNetInpaintPipeline}
 
 
-def make_networks():
-    for name, (cls, config) in NETWORKS.items():
-        net = cls.from_config(config)
-        name_weights.fill(net)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        config = json.loads(file.read_text())
-        config.pop("_name_or_path", None)
-        file.write_text(json.dumps(config, indent=2) + "\n")
-
-
-def control_picture(width, height, seed):
-    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
-    planes = [127.5 + 120 * np.sin(x / (3 + c + seed) - y / (9 - c) + seed) * np.cos(x * y / (90 + 40 * seed)) for c in range(3)]
-    return np.clip(np.stack(planes, -1).round(), 0, 255).astype(np.uint8)
-
-
 def opened(name):
     if name in LORAS:
         of, weights = LORAS[name]
         net = opened(of)
         net.load_state_dict(weights)
         return net
-    cls = NETWORKS[name][0]
-    return cls.from_pretrained(HERE / "control" / name, torch_dtype=torch.float32).eval()
+    return controls.opened(NETWORKS[name][0], name)
 
 
 def draw(case, tensors):
-    controls, xl = case["controls"], case["checkpoint"] == "xl"
-    nets = [opened(c["network"]) for c in controls]
-    images = []
-    for c in controls:
-        picture = control_picture(*c["size"], c["seed"])
-        tensors["control{}.{}x{}".format(c["seed"], *c["size"])] = torch.from_numpy(picture)
-        images.append(Image.fromarray(picture))
-    scales, many = [c.get("scale", 1.0) for c in controls], len(controls) > 1
-    pick = lambda values: values if many else values[0]  # noqa: E731
+    given, xl = case["controls"], case["checkpoint"] == "xl"
+    nets, images = [opened(c["network"]) for c in given], controls.control_images(given, tensors)
+    scales, many = [c.get("scale", 1.0) for c in given], len(given) > 1
     W, H, n = case["width"], case["height"], case.get("batch", 1)
-    generator = [torch.Generator().manual_seed(case["seed"] + k) for k in range(n)]
-    options = dict(prompt=[case["prompt"]] * n, num_inference_steps=case["steps"], guidance_scale=case["guidance"], generator=generator,
-                   output_type="latent")
+    options = dict(prompt=[case["prompt"]] * n, num_inference_steps=case["steps"], guidance_scale=case["guidance"],
+                   generator=controls.generators(case), output_type="latent")
     if case["negative"] is not None:
         options["negative_prompt"] = [case["negative"]] * n
     folder = HERE / case["checkpoint"]
@@ -223,39 +182,37 @@ def draw(case, tensors):
         cls = StableDiffusionXLAdapterPipeline if xl else StableDiffusionAdapterPipeline
         pipe = cls.from_pretrained(folder, adapter=MultiAdapter(nets) if many else nets[0], torch_dtype=torch.float32, **extra)
         gray = [i.convert("L") if net.config.in_channels == 1 else i for i, net in zip(images, nets)]
-        options |= dict(image=pick(gray), width=W, height=H, adapter_conditioning_scale=pick(scales))
+        options |= dict(image=picked(gray), width=W, height=H, adapter_conditioning_scale=picked(scales))
         if xl:
-            options["adapter_conditioning_factor"] = controls[0].get("end", 1.0)
+            options["adapter_conditioning_factor"] = given[0].get("end", 1.0)
     else:
         cls = StableDiffusionXLControlNetUnionPipeline if union else CONTROLNETS[case["kind"], xl]
         pipe = cls.from_pretrained(folder, controlnet=nets[0] if union or not many else nets, torch_dtype=torch.float32, **extra)
-        window = dict(control_guidance_start=pick([c.get("start", 0.0) for c in controls]), control_guidance_end=pick([c.get("end", 1.0) for c in controls]))
+        window = dict(control_guidance_start=picked([c.get("start", 0.0) for c in given]), control_guidance_end=picked([c.get("end", 1.0) for c in given]))
         if union:
-            window = dict(control_mode=pick([MODES.index(c["mode"]) for c in controls]))
-        options |= window | dict(controlnet_conditioning_scale=pick(scales), guess_mode=any(c.get("guess") for c in controls))
+            window = dict(control_mode=picked([MODES.index(c["mode"]) for c in given]))
+        options |= window | dict(controlnet_conditioning_scale=picked(scales), guess_mode=any(c.get("guess") for c in given))
         key = "image" if case["kind"] == "text" else "control_image"
         if n > 1:
             images = [images[0]] * n
-        options[key] = images if n > 1 else pick(images)
+        options[key] = images if n > 1 else picked(images)
         if case["kind"] == "text" or case["kind"] == "paint":
             options |= dict(width=W, height=H)
         if union:
             options["control_image"] = options.pop("image")
-        if case["kind"] == "image":
-            options |= dict(image=[Image.fromarray(make_editing.picture(W, H))] * n, strength=case["strength"])
+        if case["kind"] != "text":
+            image, mask = controls.painting(make_editing, W, H, tensors)
+            options |= dict(image=[image] * n, strength=case["strength"])
         if case["kind"] == "paint":
-            options |= dict(image=[Image.fromarray(make_editing.picture(W, H))] * n, mask_image=[Image.fromarray(make_editing.mask(W, H))] * n,
-                            strength=case["strength"])
-    if case["kind"] != "text":
-        tensors[f"picture.{W}x{H}"], tensors[f"mask.{W}x{H}"] = torch.from_numpy(make_editing.picture(W, H)), torch.from_numpy(make_editing.mask(W, H))
+            options["mask_image"] = [mask] * n
     pipe.set_progress_bar_config(disable=True)
     pipe.scheduler = make.with_sampler(pipe.scheduler, case)
-    return cut_adapters(pipe, case, controls)(**options).images if adapter and not xl else pipe(**options).images
+    return cut_adapters(pipe, case)(**options).images if adapter and not xl else pipe(**options).images
 
 
-def cut_adapters(pipe, case, controls):
+def cut_adapters(pipe, case):
     """The pipeline of Stable Diffusion 1.x lets adapters act in all steps; that of XL has adapter_conditioning_factor, which is applied to both."""
-    last = int(case["steps"] * controls[0].get("end", 1.0))
+    last = int(case["steps"] * case["controls"][0].get("end", 1.0))
     forward, calls = pipe.unet.forward, []
 
     def counted(*args, **kwargs):
@@ -270,21 +227,11 @@ def cut_adapters(pipe, case, controls):
 
 
 def main():
-    words = sys.argv[1:]
-    if "checkpoints" in words or not (HERE / "control").exists():
-        make_networks()
+    if "checkpoints" in sys.argv[1:] or not (HERE / "control").exists():
+        for name, (cls, config) in NETWORKS.items():
+            controls.make_network(name, cls.from_config(config))
     make_files()
-    names = [w for w in words if w in CASES] or list(CASES)
-    file = HERE / "control.safetensors"
-    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
-    for label in names:
-        latents = draw(CASES[label], tensors)
-        tensors[label] = latents.contiguous()
-        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
-    records = {k: {a: b for a, b in v.items() if b is not None} for k, v in CASES.items()}
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control.py", **versions})
-    (HERE / "control.json").write_text(json.dumps(dict(versions=versions, cases=records), indent=1) + "\n")
+    controls.write("control", CASES, draw)
 
 
 if __name__ == "__main__":

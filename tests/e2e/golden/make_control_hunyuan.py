@@ -8,28 +8,16 @@ names in control/authors, control_hunyuan.json (the cases) and control_hunyuan.s
 The pipeline draws the latents of the control image from torch's global generator, so that two runs differ. Here they are the posterior's mode. It has
 no start and end: outside them the network's outputs are multiplied by 0.
 """
-import json
-import os
-import sys
-import warnings
+import controls  # in front of torch
+import make
+import make_hunyuan
+import make_sd3
+import torch
+from controls import HERE, one, picked
+from diffusers import HunyuanDiT2DControlNetModel, HunyuanDiTControlNetPipeline
+from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from diffusers.schedulers import scheduling_ddpm
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
-
-import diffusers  # noqa: E402
-import make  # noqa: E402
-import make_hunyuan  # noqa: E402
-import make_sd3  # noqa: E402
-import name_weights  # noqa: E402
-import torch  # noqa: E402
-from diffusers import HunyuanDiT2DControlNetModel, HunyuanDiTControlNetPipeline  # noqa: E402
-from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution  # noqa: E402
-from diffusers.schedulers import scheduling_ddpm  # noqa: E402
-from make_control import control_picture, one  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-HERE = make.HERE
 NETWORKS = {
     "hunyuan_11_canny": dict(make_hunyuan.NET, transformer_num_layers=6),
     "hunyuan_12_pose": dict(make_hunyuan.NET, transformer_num_layers=4, use_style_cond_and_image_meta_size=False),
@@ -56,20 +44,9 @@ CASES = {
 DiagonalGaussianDistribution.sample = lambda self, generator=None: self.mode()
 
 
-def make_networks():
-    for name, config in NETWORKS.items():
-        net = HunyuanDiT2DControlNetModel.from_config(config)
-        name_weights.fill(net)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        config = json.loads(file.read_text())
-        config.pop("_name_or_path", None)
-        file.write_text(json.dumps(config, indent=2) + "\n")
-
-
 def authors_file():
     """hunyuan_11_canny under its authors' names, the reverse of their script for diffusers."""
-    t = load_file(HERE / "control/hunyuan_11_canny/diffusion_pytorch_model.safetensors")
+    t = controls.weights_of("hunyuan_11_canny")
     for i in range(2):
         b = f"blocks.{i}."
         for part in ("weight", "bias"):
@@ -91,55 +68,37 @@ def authors_file():
     for name, value in t.items():
         old = next((k for k in ends if name.startswith(k)), "")
         out[ends.get(old, "") + name[len(old):]] = value.contiguous()
-    save_file(out, HERE / "control/authors/hunyuan_11_canny.safetensors")
+    controls.save_for_authors("hunyuan_11_canny", out)
 
 
 def opened(control, steps):
-    net = HunyuanDiT2DControlNetModel.from_pretrained(HERE / "control" / control["network"], torch_dtype=torch.float32).eval()
-    forward, calls = net.forward, iter(range(steps))
-
-    def within(*args, conditioning_scale=1.0, **kwargs):
-        i = next(calls)
-        acts = i / steps >= control.get("start", 0.0) and (i + 1) / steps <= control.get("end", 1.0)
-        return forward(*args, conditioning_scale=conditioning_scale * acts, **kwargs)
-
-    net.forward = within
+    net = controls.opened(HunyuanDiT2DControlNetModel, control["network"])
+    forward, acts = net.forward, controls.windows(control, steps)
+    net.forward = lambda *args, conditioning_scale=1.0, **kwargs: forward(*args, conditioning_scale=conditioning_scale * next(acts), **kwargs)
     return net
 
 
 @torch.no_grad()
 def draw(case, tensors):
-    controls, n = case["controls"], case.get("batch", 1)
-    nets, images, many = [opened(c, case["steps"]) for c in controls], [], len(controls) > 1
-    for c in controls:
-        picture = control_picture(*c["size"], c["seed"])
-        tensors["control{}.{}x{}".format(c["seed"], *c["size"])] = torch.from_numpy(picture)
-        images.append(Image.fromarray(picture))
-    pick = lambda values: values if many else values[0]  # noqa: E731
-    pipe = HunyuanDiTControlNetPipeline.from_pretrained(HERE / case["checkpoint"], controlnet=pick(nets), torch_dtype=torch.float32)
+    given, n = case["controls"], case.get("batch", 1)
+    nets, images = [opened(c, case["steps"]) for c in given], controls.control_images(given, tensors)
+    pipe = HunyuanDiTControlNetPipeline.from_pretrained(HERE / case["checkpoint"], controlnet=picked(nets), torch_dtype=torch.float32)
     pipe.set_progress_bar_config(disable=True)
     pipe.scheduler = make_sd3.with_sampler(pipe.scheduler, case)
     sizes = {key: tuple(case[asked][::-1]) for key, asked in (("original_size", "original_size"), ("target_size", "target_size"),
                                                               ("crops_coords_top_left", "crop")) if asked in case}
     return pipe([case["prompt"]] * n, negative_prompt=[case.get("negative", "")] * n, num_inference_steps=case["steps"], guidance_scale=case["guidance"],
-                generator=make_sd3.generators(case, n), output_type="latent", control_image=pick(images),
-                controlnet_conditioning_scale=pick([c.get("scale", 1.0) for c in controls]), use_resolution_binning=not case.get("no_binning"),
+                generator=controls.generators(case), output_type="latent", control_image=picked(images),
+                controlnet_conditioning_scale=picked([c.get("scale", 1.0) for c in given]), use_resolution_binning=not case.get("no_binning"),
                 width=case["width"], height=case["height"], **sizes).images
 
 
 def main():
     scheduling_ddpm.randn_tensor = make.noise_as_in_f32
-    make_networks(), authors_file()
-    names = [w for w in sys.argv[1:] if w in CASES] or list(CASES)
-    file = HERE / "control_hunyuan.safetensors"
-    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
-    for label in names:
-        latents = draw(CASES[label], tensors)
-        tensors[label] = latents.contiguous()
-        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control_hunyuan.py", **versions})
-    (HERE / "control_hunyuan.json").write_text(json.dumps(dict(versions=versions, cases=CASES), indent=1) + "\n")
+    for name, config in NETWORKS.items():
+        controls.make_network(name, HunyuanDiT2DControlNetModel.from_config(config))
+    authors_file()
+    controls.write("control_hunyuan", CASES, draw)
 
 
 if __name__ == "__main__":

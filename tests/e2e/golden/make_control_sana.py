@@ -8,26 +8,13 @@ and control_sana.safetensors: per case the final latents [n, c, h, w] f32, and i
 The pipeline has no start and end: outside them the network's outputs are multiplied by 0.
 It forgets timestep_scale, by which SanaPipeline multiplies the timestep: here both networks apply it.
 """
-import json
-import os
-import sys
-import warnings
+import controls  # in front of torch
+import make
+import make_sana
+import torch
+from controls import HERE, one
+from diffusers import SanaControlNetModel, SanaControlNetPipeline
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
-
-import diffusers  # noqa: E402
-import make  # noqa: E402
-import make_sana  # noqa: E402
-import make_sd3  # noqa: E402
-import name_weights  # noqa: E402
-import torch  # noqa: E402
-from diffusers import SanaControlNetModel, SanaControlNetPipeline  # noqa: E402
-from make_control import control_picture, one  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-HERE = make.HERE
 
 
 def of(name, layers):
@@ -51,25 +38,12 @@ CASES = {
 }
 
 
-def make_networks():
-    for name, config in NETWORKS.items():
-        net = SanaControlNetModel.from_config(config)
-        name_weights.fill(net)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        written = json.loads(file.read_text())
-        written.pop("_name_or_path", None)
-        file.write_text(json.dumps(written, indent=2) + "\n")
-
-
 def opened(control, steps, timestep_scale):
-    net = SanaControlNetModel.from_pretrained(HERE / "control" / control["network"], torch_dtype=torch.float32).eval()
-    forward, calls = net.forward, iter(range(steps))
+    net = controls.opened(SanaControlNetModel, control["network"])
+    forward, acts = net.forward, controls.windows(control, steps)
 
     def within(*args, timestep, conditioning_scale, **kwargs):
-        i = next(calls)
-        acts = i / steps >= control.get("start", 0.0) and (i + 1) / steps <= control.get("end", 1.0)
-        return forward(*args, timestep=timestep * timestep_scale, conditioning_scale=conditioning_scale * acts, **kwargs)
+        return forward(*args, timestep=timestep * timestep_scale, conditioning_scale=conditioning_scale * next(acts), **kwargs)
 
     net.forward = within
     return net
@@ -78,8 +52,7 @@ def opened(control, steps, timestep_scale):
 @torch.no_grad()
 def draw(case, tensors):
     batch, control = case.get("batch", 1), case["controls"][0]
-    picture = control_picture(*control["size"], control["seed"])
-    tensors["control{}.{}x{}".format(control["seed"], *control["size"])] = torch.from_numpy(picture)
+    image = controls.control_images([control], tensors)[0]
     scale = make_sana.CHECKPOINTS[case["checkpoint"]]["transformer"].get("timestep_scale", 1.0)
     pipe = SanaControlNetPipeline.from_pretrained(HERE / case["checkpoint"], controlnet=opened(control, case["steps"], scale), torch_dtype=torch.float32)
     assert pipe.text_encoder.config._attn_implementation == "sdpa"
@@ -87,23 +60,15 @@ def draw(case, tensors):
     pipe.transformer.forward = lambda *args, timestep, **kwargs: forward(*args, timestep=timestep * scale, **kwargs)
     pipe.set_progress_bar_config(disable=True)
     return pipe([case["prompt"]] * batch, negative_prompt=[case.get("negative", "")] * batch, num_inference_steps=case["steps"],
-                guidance_scale=case["guidance"], generator=make_sd3.generators(case, batch), output_type="latent", width=case["width"],
+                guidance_scale=case["guidance"], generator=controls.generators(case), output_type="latent", width=case["width"],
                 height=case["height"], use_resolution_binning=not case.get("no_binning"), complex_human_instruction=make_sana.instruction_of(case),
-                control_image=Image.fromarray(picture), controlnet_conditioning_scale=control.get("scale", 1.0)).images
+                control_image=image, controlnet_conditioning_scale=control.get("scale", 1.0)).images
 
 
 def main():
-    make_networks()
-    names = [w for w in sys.argv[1:] if w in CASES] or list(CASES)
-    file = HERE / "control_sana.safetensors"
-    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
-    for label in names:
-        latents = draw(CASES[label], tensors)
-        tensors[label] = latents.float().contiguous()
-        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control_sana.py", **versions})
-    (HERE / "control_sana.json").write_text(json.dumps(dict(versions=versions, cases=CASES), indent=1) + "\n")
+    for name, config in NETWORKS.items():
+        controls.make_network(name, SanaControlNetModel.from_config(config))
+    controls.write("control_sana", CASES, draw)
 
 
 if __name__ == "__main__":

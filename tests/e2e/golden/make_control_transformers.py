@@ -8,30 +8,20 @@ control/authors, control_transformers.json (the cases) and control_transformers.
 The pipelines of Stable Diffusion 3 draw the latents of the control image from torch's global generator, so that two runs differ. Here they are the
 posterior's mode.
 """
-import json
-import os
 import sys
-import warnings
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
+import controls  # in front of torch
+import make_editing
+import make_flux
+import make_sd3  # noqa: F401  # lets its pipelines draw noise in f32
+import torch
+from controls import HERE, one, opened, picked
+from diffusers import (FluxControlNetImg2ImgPipeline, FluxControlNetInpaintPipeline, FluxControlNetModel, FluxControlNetPipeline, FluxPipeline,
+                       SD3ControlNetModel, StableDiffusion3ControlNetInpaintingPipeline, StableDiffusion3ControlNetPipeline)
+from diffusers.image_processor import VaeImageProcessor
+from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from PIL import Image
 
-import diffusers  # noqa: E402
-import make  # noqa: E402
-import make_editing  # noqa: E402
-import make_flux  # noqa: E402
-import make_sd3  # noqa: E402
-import name_weights  # noqa: E402
-import torch  # noqa: E402
-from diffusers import (FluxControlNetImg2ImgPipeline, FluxControlNetInpaintPipeline, FluxControlNetModel, FluxControlNetPipeline,  # noqa: E402
-                       FluxPipeline, SD3ControlNetModel, StableDiffusion3ControlNetInpaintingPipeline, StableDiffusion3ControlNetPipeline)
-from diffusers.image_processor import VaeImageProcessor  # noqa: E402
-from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution  # noqa: E402
-from make_control import control_picture, one  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-HERE = make.HERE
 SD3 = dict(num_layers=2, num_attention_heads=2, attention_head_dim=8, joint_attention_dim=40, caption_projection_dim=16, pooled_projection_dim=26,
            pos_embed_max_size=12, sample_size=8)
 ALONE = dict(num_layers=2, num_attention_heads=2, attention_head_dim=8, joint_attention_dim=None, caption_projection_dim=16, pooled_projection_dim=26,
@@ -103,18 +93,10 @@ class CannyProcessor(VaeImageProcessor):
         return super().preprocess(image, **kwargs) * 255 * 0.5 + 0.5
 
 
-def make_networks():
-    for name, (cls, config) in NETWORKS.items():
-        net = cls.from_config(config)
-        name_weights.fill(net)
-        table = getattr(getattr(net, "pos_embed", None), "pos_embed", None)
-        if table is not None and cls is SD3ControlNetModel:
-            table.mul_(POSITIONS)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        config = json.loads(file.read_text())
-        config.pop("_name_or_path", None)
-        file.write_text(json.dumps(config, indent=2) + "\n")
+def multiply_positions(net):
+    table = getattr(getattr(net, "pos_embed", None), "pos_embed", None)
+    if table is not None and isinstance(net, SD3ControlNetModel):
+        table.mul_(POSITIONS)
 
 
 def joined(tensors, names):
@@ -123,7 +105,7 @@ def joined(tensors, names):
 
 def stability_file(kind):
     """sd3_alone under Stability's names, the reverse of diffusers' convert_sd3_controlnet_to_diffusers.py."""
-    t = load_file(HERE / "control/sd3_alone/diffusion_pytorch_model.safetensors")
+    t = controls.weights_of("sd3_alone")
     for i in range(2):
         b = f"transformer_blocks.{i}."
         for part in ("weight", "bias"):
@@ -131,12 +113,12 @@ def stability_file(kind):
             for old, new in (("attn.to_out.0", "attn.proj"), ("ff.net.0.proj", "mlp.fc1"), ("ff.net.2", "mlp.fc2"), ("norm1.linear", "adaLN_modulation.1")):
                 t[f"{b}{new}.{part}"] = t.pop(f"{b}{old}.{part}")
     t["control_type"] = torch.tensor(float(["blur", "canny", "depth"].index(kind)), dtype=torch.float16)
-    save_file(t, HERE / f"control/authors/sd3_{kind}.safetensors")
+    controls.save_for_authors(f"sd3_{kind}", t)
 
 
 def xlabs_file():
     """flux_pixels under XLabs' names: Black Forest Labs' for the blocks."""
-    t = load_file(HERE / "control/flux_pixels/diffusion_pytorch_model.safetensors")
+    t = controls.weights_of("flux_pixels")
     out = {}
     for i in range(1):
         b, d = f"transformer_blocks.{i}.", f"double_blocks.{i}."
@@ -159,63 +141,47 @@ def xlabs_file():
     for name, value in t.items():
         stem, _, part = name.rpartition(".")
         out[ends.get(stem + ".", stem + ".") + part] = value
-    save_file({k: v.contiguous() for k, v in out.items()}, HERE / "control/authors/flux_pixels.safetensors")
-
-
-def opened(name):
-    return NETWORKS[name][0].from_pretrained(HERE / "control" / name, torch_dtype=torch.float32).eval()
-
-
-def generators(case, n):
-    if case.get("compat") == "diffusers":
-        return torch.Generator().manual_seed(case["seed"])
-    return [torch.Generator().manual_seed(case["seed"] + k) for k in range(n)] if n > 1 else torch.Generator().manual_seed(case["seed"])
+    controls.save_for_authors("flux_pixels", {k: v.contiguous() for k, v in out.items()})
 
 
 @torch.no_grad()
 def draw(case, tensors):
-    controls, flux = case["controls"], case["checkpoint"].startswith("flux")
+    given, flux = case["controls"], case["checkpoint"].startswith("flux")
     W, H, n = case["width"], case["height"], case.get("batch", 1)
-    nets, images, many = [opened(c["network"]) for c in controls], [], len(controls) > 1
-    for c in controls:
-        picture = control_picture(*c["size"], c["seed"])
-        tensors["control{}.{}x{}".format(c["seed"], *c["size"])] = torch.from_numpy(picture)
-        images.append(Image.fromarray(picture))
-    pick = lambda values: values if many else values[0]  # noqa: E731
-    options = dict(num_inference_steps=case["steps"], guidance_scale=case["guidance"], generator=generators(case, n), output_type="latent",
-                   control_image=pick(images), controlnet_conditioning_scale=pick([c.get("scale", 1.0) for c in controls]),
-                   control_guidance_start=pick([c.get("start", 0.0) for c in controls]), control_guidance_end=pick([c.get("end", 1.0) for c in controls]),
+    net, images = picked([opened(NETWORKS[c["network"]][0], c["network"]) for c in given]), controls.control_images(given, tensors)
+    options = dict(num_inference_steps=case["steps"], guidance_scale=case["guidance"], generator=controls.generators(case), output_type="latent",
+                   control_image=picked(images), controlnet_conditioning_scale=picked([c.get("scale", 1.0) for c in given]),
+                   control_guidance_start=picked([c.get("start", 0.0) for c in given]), control_guidance_end=picked([c.get("end", 1.0) for c in given]),
                    width=W, height=H)
-    painting = make_editing.picture(W, H), make_editing.mask(W, H)
     if case["kind"] != "text":
-        tensors[f"picture.{W}x{H}"], tensors[f"mask.{W}x{H}"] = (torch.from_numpy(x) for x in painting)
-        options |= dict(image=Image.fromarray(painting[0]), strength=case["strength"])
+        image, mask = controls.painting(make_editing, W, H, tensors)
+        options |= dict(image=image, strength=case["strength"])
     if case["kind"] == "paint":
-        options["mask_image"] = Image.fromarray(painting[1])
+        options["mask_image"] = mask
     if flux:
         pipe = FluxPipeline.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
         options |= make_flux.embeddings(pipe, dict(case, batch=n), torch.float32)
         cls = {"text": FluxControlNetPipeline, "image": FluxControlNetImg2ImgPipeline, "paint": FluxControlNetInpaintPipeline}[case["kind"]]
         parts = {k: v for k, v in pipe.components.items() if k not in ("image_encoder", "feature_extractor")}
-        pipe = cls(**parts, controlnet=nets if many else nets[0])
-        if "mode" in controls[0]:
-            numbers = [MODES.index(c["mode"]) for c in controls]
-            options["control_mode"] = pick(numbers)
+        pipe = cls(**parts, controlnet=net)
+        if "mode" in given[0]:
+            numbers = [MODES.index(c["mode"]) for c in given]
+            options["control_mode"] = picked(numbers)
             if n > 1 and case["kind"] != "text":  # these pipelines make one row of modes
                 options["control_mode"] = [numbers[0]] * n
     else:
-        fills = any("mask" in c for c in controls)
+        fills = any("mask" in c for c in given)
         cls = StableDiffusion3ControlNetInpaintingPipeline if fills else StableDiffusion3ControlNetPipeline
-        pipe = cls.from_pretrained(HERE / case["checkpoint"], controlnet=nets if many else nets[0], torch_dtype=torch.float32)
+        pipe = cls.from_pretrained(HERE / case["checkpoint"], controlnet=net, torch_dtype=torch.float32)
         options["prompt"] = [case["prompt"]] * n
         if case["negative"] is not None:
             options["negative_prompt"] = [case["negative"]] * n
         if fills:
-            size = controls[0]["size"]
+            size = given[0]["size"]
             mask = make_editing.mask(*size)
             tensors["mask.{}x{}".format(*size)] = torch.from_numpy(mask)
             options["control_mask"] = Image.fromarray(mask)
-        if controls[0].get("mode") == "canny":
+        if given[0].get("mode") == "canny":
             pipe.image_processor = CannyProcessor(pipe.vae_scale_factor)
     pipe.set_progress_bar_config(disable=True)
     latents = pipe(**options).images
@@ -223,23 +189,13 @@ def draw(case, tensors):
 
 
 def main():
-    words = sys.argv[1:]
-    if "checkpoints" in words or not (HERE / "control/sd3_pose").exists():
-        make_networks()
+    if "checkpoints" in sys.argv[1:] or not (HERE / "control/sd3_pose").exists():
+        for name, (cls, config) in NETWORKS.items():
+            controls.make_network(name, cls.from_config(config), multiply_positions)
     for kind in ("canny", "depth"):
         stability_file(kind)
     xlabs_file()
-    names = [w for w in words if w in CASES] or list(CASES)
-    file = HERE / "control_transformers.safetensors"
-    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
-    for label in names:
-        latents = draw(CASES[label], tensors)
-        tensors[label] = latents.contiguous()
-        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
-    records = {k: {a: b for a, b in v.items() if b is not None} for k, v in CASES.items()}
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control_transformers.py", **versions})
-    (HERE / "control_transformers.json").write_text(json.dumps(dict(versions=versions, cases=records), indent=1) + "\n")
+    controls.write("control_transformers", CASES, draw)
 
 
 if __name__ == "__main__":

@@ -9,26 +9,16 @@ control_z_image.safetensors: per case the final latents [n, c, h, w] f32; of som
 
 The pipelines have no start and end: outside them the network's outputs are multiplied by 0.
 """
-import json
-import os
 import sys
-import warnings
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
+import controls  # in front of torch
+import make
+import make_z_image
+import numpy as np
+import torch
+from controls import HERE, one
+from diffusers import ZImageControlNetInpaintPipeline, ZImageControlNetModel, ZImageControlNetPipeline, ZImagePipeline
 
-import diffusers  # noqa: E402
-import make  # noqa: E402
-import make_z_image  # noqa: E402
-import name_weights  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from diffusers import ZImageControlNetInpaintPipeline, ZImageControlNetModel, ZImageControlNetPipeline, ZImagePipeline  # noqa: E402
-from make_control import control_picture, one  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
-
-HERE = make.HERE
 NET = dict(dim=24, n_heads=2, n_kv_heads=2, n_refiner_layers=1)
 NETWORKS = {
     "z_image_v1": dict(NET, control_layers_places=[0], control_refiner_layers_places=[], control_in_dim=4),
@@ -64,59 +54,37 @@ CASES = {
 }
 
 
-def make_networks():
-    for name, config in NETWORKS.items():
-        net = ZImageControlNetModel(**config)
-        name_weights.fill(net)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        written = json.loads(file.read_text())
-        written.pop("_name_or_path", None)
-        file.write_text(json.dumps(written, indent=2) + "\n")
-
-
 def published_files():
     """Of 2.0: the networks' own refiner is in the file, its first projection is 0."""
-    own = {name: load_file(HERE / "control" / name / "diffusion_pytorch_model.safetensors") for name in ("z_image_v20", "z_image_v21")}
-    save_file(own["z_image_v21"], HERE / "control/authors/z_image_v21.safetensors")
-    refiner = {k: torch.zeros_like(v) if k.endswith("proj.weight") else v for k, v in own["z_image_v21"].items() if k.startswith("control_noise_refiner.")}
-    save_file(own["z_image_v20"] | refiner, HERE / "control/authors/z_image_v20.safetensors")
+    v20, v21 = (controls.weights_of(name) for name in ("z_image_v20", "z_image_v21"))
+    controls.save_for_authors("z_image_v21", v21)
+    refiner = {k: torch.zeros_like(v) if k.endswith("proj.weight") else v for k, v in v21.items() if k.startswith("control_noise_refiner.")}
+    controls.save_for_authors("z_image_v20", v20 | refiner)
 
 
 def opened(control, steps):
-    net = ZImageControlNetModel.from_pretrained(HERE / "control" / control["network"], torch_dtype=torch.float32).eval()
-    forward, calls = net.forward, iter(range(steps))
-
-    def within(*args, conditioning_scale=1.0, **kwargs):
-        i = next(calls)
-        acts = i / steps >= control.get("start", 0.0) and (i + 1) / steps <= control.get("end", 1.0)
-        return forward(*args, conditioning_scale=conditioning_scale, **kwargs) if acts else None
-
-    net.forward = within
+    net = controls.opened(ZImageControlNetModel, control["network"])
+    forward, acts = net.forward, controls.windows(control, steps)
+    net.forward = lambda *args, **kwargs: forward(*args, **kwargs) if next(acts) else None
     return net
 
 
 @torch.no_grad()
 def draw(case, tensors):
-    batch, control = case.get("batch", 1), case["controls"][0]
-    picture = control_picture(*control["size"], control["seed"])
-    tensors["control{}.{}x{}".format(control["seed"], *control["size"])] = torch.from_numpy(picture)
+    control = case["controls"][0]
+    image = controls.control_images([control], tensors)[0]
     pipe = ZImagePipeline.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
     painted = {}
     if case["kind"] == "paint":
         size = case.get("image_size", [case["width"], case["height"]])
-        painted = dict(image=make_z_image.picture(*size), mask_image=make_z_image.mask(*size))
-        for kind, pixels in zip(("picture", "mask"), painted.values()):
-            tensors["{}.{}x{}".format(kind, *size)] = torch.from_numpy(pixels)
+        painted = dict(zip(("image", "mask_image"), controls.painting(make_z_image, *size, tensors)))
     cls = ZImageControlNetInpaintPipeline if painted else ZImageControlNetPipeline
     pipe = cls(**pipe.components, controlnet=opened(control, case["steps"]))
     pipe.set_progress_bar_config(disable=True)
-    many = [torch.Generator().manual_seed(case["seed"] + k) for k in range(batch)]
-    generator = torch.Generator().manual_seed(case["seed"]) if batch == 1 or case.get("compat") == "diffusers" else many
     latents = pipe(case["prompt"], negative_prompt=case.get("negative"), width=case["width"], height=case["height"], num_inference_steps=case["steps"],
-                   guidance_scale=case["guidance"], generator=generator, output_type="latent", num_images_per_prompt=batch,
-                   control_image=Image.fromarray(picture), controlnet_conditioning_scale=control.get("scale", 1.0),
-                   **{name: Image.fromarray(pixels) for name, pixels in painted.items()}).images
+                   guidance_scale=case["guidance"], generator=controls.generators(case), output_type="latent",
+                   num_images_per_prompt=case.get("batch", 1), control_image=image, controlnet_conditioning_scale=control.get("scale", 1.0),
+                   **painted).images
     if "image_golden" in case:
         pixels = pipe.vae.decode(latents / pipe.vae.config.scaling_factor + pipe.vae.config.shift_factor, return_dict=False)[0]
         tensors[case["image_golden"]] = torch.from_numpy(np.asarray(pipe.image_processor.postprocess(pixels, output_type="pil")[0]).copy())
@@ -124,19 +92,12 @@ def draw(case, tensors):
 
 
 def main():
-    make_networks(), published_files()
+    for name, config in NETWORKS.items():
+        controls.make_network(name, ZImageControlNetModel(**config))
+    published_files()
     for cls in (ZImageControlNetPipeline, ZImageControlNetInpaintPipeline):
         sys.modules[cls.__module__].randn_tensor = make_z_image.noise_as_in_f32
-    names = [w for w in sys.argv[1:] if w in CASES] or list(CASES)
-    file = HERE / "control_z_image.safetensors"
-    tensors = load_file(file) if file.exists() and len(names) < len(CASES) else {}
-    for label in names:
-        latents = draw(CASES[label], tensors)
-        tensors[label] = latents.contiguous()
-        print(f"{label}: rms {latents.square().mean().sqrt():.3g}", flush=True)
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, file, metadata={"made by": "tests/e2e/golden/make_control_z_image.py", **versions})
-    (HERE / "control_z_image.json").write_text(json.dumps(dict(versions=versions, cases=CASES), indent=1) + "\n")
+    controls.write("control_z_image", CASES, draw)
 
 
 if __name__ == "__main__":

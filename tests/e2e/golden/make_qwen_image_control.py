@@ -1,6 +1,6 @@
 """Goldens of ControlNets of Qwen-Image: what diffusers makes with them and the small checkpoint of make_qwen_image.py.
 
-    OMP_NUM_THREADS=1 python make_qwen_image_control.py [checkpoints]
+    OMP_NUM_THREADS=1 python make_qwen_image_control.py [checkpoints] [NAME …]
 
 needs what that needs; writes control/qwen_…, the networks as save_pretrained publishes them (weights from their names, f16), qwen_image_control.json
 (the cases) and qwen_image_control.safetensors: per case the final latents [n, c, h, w] f32, and images.
@@ -9,28 +9,19 @@ The pipeline of networks that fill draws the latents of the control image from t
 posterior's mode. The reference has no pipeline that starts from an image with a control network, and none with two networks: for these cases, its
 pipelines run a transformer that calls the networks as QwenImageControlNetPipeline does.
 """
-import json
-import os
 import sys
-import warnings
 
-os.environ["OMP_NUM_THREADS"] = "1"
-warnings.filterwarnings("ignore")
-
-import diffusers  # noqa: E402
-import make  # noqa: E402
-import name_weights  # noqa: E402
-import torch  # noqa: E402
-from diffusers import (QwenImageControlNetInpaintPipeline, QwenImageControlNetModel, QwenImageControlNetPipeline, QwenImageImg2ImgPipeline,  # noqa: E402
+import controls  # in front of torch
+import make
+import make_flux
+import torch
+from controls import HERE, one, opened, picked
+from diffusers import (QwenImageControlNetInpaintPipeline, QwenImageControlNetModel, QwenImageControlNetPipeline, QwenImageImg2ImgPipeline,
                        QwenImageInpaintPipeline, QwenImagePipeline)
-from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution  # noqa: E402
-from diffusers.models.controlnets.controlnet_qwenimage import QwenImageMultiControlNetModel  # noqa: E402
-from make_control import control_picture, one  # noqa: E402
-from make_flux import mask, picture  # noqa: E402
-from PIL import Image  # noqa: E402
-from safetensors.torch import save_file  # noqa: E402
+from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from diffusers.models.controlnets.controlnet_qwenimage import QwenImageMultiControlNetModel
+from PIL import Image
 
-HERE = make.HERE
 UNION = dict(in_channels=16, out_channels=4, num_layers=1, attention_head_dim=12, num_attention_heads=2, joint_attention_dim=24, axes_dims_rope=(4, 4, 4))
 NETWORKS = {
     "qwen_union": UNION,
@@ -61,21 +52,6 @@ drawn = DiagonalGaussianDistribution.sample
 DiagonalGaussianDistribution.sample = lambda self, generator=None: self.mode() if generator is None else drawn(self, generator)
 
 
-def make_networks():
-    for name, config in NETWORKS.items():
-        net = QwenImageControlNetModel(**config)
-        name_weights.fill(net)
-        net.half().save_pretrained(HERE / "control" / name)
-        file = HERE / "control" / name / "config.json"
-        config = json.loads(file.read_text())
-        config.pop("_name_or_path", None)
-        file.write_text(json.dumps(config, indent=2) + "\n")
-
-
-def opened(name):
-    return QwenImageControlNetModel.from_pretrained(HERE / "control" / name, torch_dtype=torch.float32).eval()
-
-
 def encoded(pipe, image, case, generator):
     """The tokens of a control image, as QwenImageControlNetPipeline makes them."""
     n = case.get("batch", 1)
@@ -104,56 +80,42 @@ def add_networks(transformer, nets, images, scales):
 
 @torch.no_grad()
 def draw(case, tensors):
-    controls, W, H, n = case["controls"], case["width"], case["height"], case.get("batch", 1)
-    images = []
-    for c in controls:
-        pixels = control_picture(*c["size"], c["seed"])
-        tensors["control{}.{}x{}".format(c["seed"], *c["size"])] = torch.from_numpy(pixels)
-        images.append(Image.fromarray(pixels))
-    generator = torch.Generator().manual_seed(case["seed"])
-    if n > 1 and case.get("compat") != "diffusers":
-        generator = [torch.Generator().manual_seed(case["seed"] + k) for k in range(n)]
+    given, W, H, n = case["controls"], case["width"], case["height"], case.get("batch", 1)
+    images, generator = controls.control_images(given, tensors), controls.generators(case)
     options = dict(prompt=case["prompt"], num_inference_steps=case["steps"], true_cfg_scale=case["guidance"], generator=generator, output_type="latent",
                    num_images_per_prompt=n, width=W, height=H)
     if "negative" in case:
         options["negative_prompt"] = case["negative"]
     pipe = QwenImagePipeline.from_pretrained(HERE / case["checkpoint"], torch_dtype=torch.float32)
-    names = [c["network"] for c in controls]
-    scales = [c.get("scale", 1.0) for c in controls]
+    names = [c["network"] for c in given]
+    scales = [c.get("scale", 1.0) for c in given]
     if case["kind"] == "text" and len(set(names)) == 1:
-        net, many = opened(names[0]), len(controls) > 1
-        pick = lambda values: values if many else values[0]  # noqa: E731
-        options |= dict(control_image=pick(images), controlnet_conditioning_scale=pick(scales), control_guidance_start=pick([c.get("start", 0.0) for c in controls]),
-                        control_guidance_end=pick([c.get("end", 1.0) for c in controls]))
+        net = opened(QwenImageControlNetModel, names[0])
+        options |= dict(control_image=picked(images), controlnet_conditioning_scale=picked(scales), control_guidance_start=picked([c.get("start", 0.0) for c in given]),
+                        control_guidance_end=picked([c.get("end", 1.0) for c in given]))
         cls = QwenImageControlNetPipeline
-        if "mask" in controls[0]:
-            cls, pixels = QwenImageControlNetInpaintPipeline, mask(*controls[0]["size"])
-            tensors["mask.{}x{}".format(*controls[0]["size"])] = torch.from_numpy(pixels)
+        if "mask" in given[0]:
+            cls, pixels = QwenImageControlNetInpaintPipeline, make_flux.mask(*given[0]["size"])
+            tensors["mask.{}x{}".format(*given[0]["size"])] = torch.from_numpy(pixels)
             options["control_mask"] = Image.fromarray(pixels)
-        pipe = cls(**pipe.components, controlnet=QwenImageMultiControlNetModel([net]) if many else net)
+        pipe = cls(**pipe.components, controlnet=QwenImageMultiControlNetModel([net]) if len(given) > 1 else net)
     else:
-        add_networks(pipe.transformer, [opened(name) for name in names], [encoded(pipe, image, case, generator) for image in images], scales)
+        add_networks(pipe.transformer, [opened(QwenImageControlNetModel, name) for name in names], [encoded(pipe, image, case, generator) for image in images], scales)
         pipe = {"text": QwenImagePipeline, "image": QwenImageImg2ImgPipeline, "paint": QwenImageInpaintPipeline}[case["kind"]](**pipe.components)
     if case["kind"] != "text":
-        tensors[f"picture.{W}x{H}"], tensors[f"mask.{W}x{H}"] = torch.from_numpy(picture(W, H)), torch.from_numpy(mask(W, H))
-        options |= dict(image=Image.fromarray(picture(W, H)), strength=case["strength"])
+        image, mask = controls.painting(make_flux, W, H, tensors)
+        options |= dict(image=image, strength=case["strength"])
     if case["kind"] == "paint":
-        options["mask_image"] = Image.fromarray(mask(W, H))
+        options["mask_image"] = mask
     pipe.set_progress_bar_config(disable=True)
     return pipe._unpack_latents(pipe(**options).images, H, W, pipe.vae_scale_factor)[:, :, 0]
 
 
 def main():
     if "checkpoints" in sys.argv[1:]:
-        make_networks()
-    tensors = {}
-    for label, case in CASES.items():
-        latents = draw(case, tensors)
-        tensors[label] = latents.contiguous()
-        print(f"{label}: {tuple(latents.shape)} rms {latents.square().mean().sqrt():.3g}", flush=True)
-    versions = dict(torch=torch.__version__, diffusers=diffusers.__version__)
-    save_file(tensors, HERE / "qwen_image_control.safetensors", metadata={"made by": "tests/e2e/golden/make_qwen_image_control.py", **versions})
-    (HERE / "qwen_image_control.json").write_text(json.dumps(dict(versions=versions, cases=CASES), indent=1) + "\n")
+        for name, config in NETWORKS.items():
+            controls.make_network(name, QwenImageControlNetModel(**config))
+    controls.write("qwen_image_control", CASES, draw)
 
 
 if __name__ == "__main__":
