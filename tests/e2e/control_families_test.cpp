@@ -1,114 +1,17 @@
 // ControlNets of Hunyuan-DiT, Z-Image and SANA, compared with diffusers (golden/make_control_hunyuan.py, make_control_z_image.py and
 // make_control_sana.py).
-#include <algorithm>
 #include <cstdlib>
 
 #include "e2e/control_cases_test.h"
 #include "hearth/rerun.h"
-#include "support/complaint.h"
-#include "support/detached_backend.h"
 #include "support/files.h"
 #include "support/tolerance.h"
 
 namespace hearth::test {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-// What every family's control networks do.
-struct FamilyControls : testing::Test, ControlCases {
-  explicit FamilyControls(const std::string& stem) : ControlCases(stem) { add_detached_backend(); }
-
-  Model open(const std::string& name, OpenOptions options) {
-    options.precision = Precision::f32;
-    return Model::open(folder_of(cases.at(name)), options);
-  }
-  void expect_latents_of_diffusers(double limit) {
-    for (const auto& [name, c] : cases.items()) {
-      SCOPED_TRACE(name);
-      const double error = relative_error(latents(model_of(c), request(name)), golden(name).to_vector());
-      if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
-      EXPECT_LE(error, limit);
-    }
-  }
-  void expect_the_same_on_other_devices(const std::vector<std::string>& names, double limit) {
-    for (const char* device_name : {"reference", "detached"})
-      for (const std::string& name : names) {
-        Model m = open(name, {.device = device_name});
-        EXPECT_LE(relative_error(latents(m, request(name)), golden(name).to_vector()), limit) << device_name << " " << name;
-      }
-  }
-  // Of a case with two networks. Each acts: without it, the result is another one.
-  void expect_that_each_acts_in_any_order(const std::string& name) {
-    Model& m = model_of(cases.at(name));
-    Request r = request(name);
-    r.compat = Compat::hearth;  // diffusers draws in the order of the request
-    const std::vector<float> both = latents(m, r);
-    std::swap(r.controls[0], r.controls[1]);
-    EXPECT_EQ(latents(m, r), both);
-    Request one = r;
-    one.controls.pop_back();
-    const std::vector<float> alone = latents(m, one);
-    EXPECT_GE(relative_error(both, alone), 1e-3);
-    r.controls[1].scale = 0;
-    EXPECT_EQ(latents(m, r), alone);
-    r.controls.clear();
-    EXPECT_GE(relative_error(latents(m, r), alone), 1e-3);
-  }
-  // A batch has the bits of its images alone, with any number of threads.
-  void expect_a_batch_of_single_images(const std::string& name) {
-    Request r = request(name);
-    Model one = open(name, {.threads = 1});
-    const std::vector<float> both = latents(one, r);
-    EXPECT_EQ(latents(model_of(cases.at(name)), r), both);
-    r.batch_size = 1, r.seed = *r.seed + 1;
-    const std::vector<float> second = latents(one, r);
-    EXPECT_TRUE(std::equal(second.begin(), second.end(), both.end() - std::ptrdiff_t(second.size())));
-  }
-  // A run resumes, has a second pass, and takes the memory that was planned.
-  void expect_resumed_and_planned(const std::string& name) {
-    Model& m = model_of(cases.at(name));
-    Request r = request(name);
-    const std::vector<float> whole = latents(m, r);
-    r.stop_after = 3;
-    Request rest = request(name);
-    rest.resume = m.generate(r).state;
-    EXPECT_EQ(latents(m, rest), whole);
-    Request hires = request(name);
-    hires.hires = Hires{.scale = 1.5, .steps = 3};
-    const Generation made = m.generate(hires);
-    Request plain = hires;
-    plain.controls.clear();
-    EXPECT_GE(relative_error(made.latents.values, latents(m, plain)), 1e-3);
-    Model tight = open(name, {.memory_limit = int64_t(2'000'000'000)});
-    EXPECT_EQ(latents(tight, hires), made.latents.values);
-    const Json memory = Json::parse(made.report).at("memory");
-    const int64_t planned = memory.at("planned").at("peak"), measured = memory.at("measured").at("peak");
-    EXPECT_GE(measured, planned);
-    EXPECT_LE(measured, planned + 3'000'000);
-  }
-  // The network in another file gives the same bits.
-  void expect_same_bits_of(const std::string& name, const fs::path& file) {
-    Request r = request(name);
-    Model& m = model_of(cases.at(name));
-    const std::vector<float> wanted = latents(m, r);
-    r.controls[0].path = file;
-    EXPECT_EQ(latents(m, r), wanted) << file;
-  }
-  void expect_refused(const std::string& name, const std::function<void(Request&)>& change, const std::string& wanted) {
-    Request r = request(name);
-    change(r);
-    const std::string message = complaint_of([&] { model_of(cases.at(name)).generate(r); });
-    EXPECT_NE(message.find(wanted), std::string::npos) << message;
-  }
-  static std::function<void(Request&)> with_network(const fs::path& path) {
-    return [path](Request& r) { r.controls[0].path = path; };
-  }
-};
-
-struct HunyuanControls : FamilyControls {
-  HunyuanControls() : FamilyControls("control_hunyuan") {}
+struct HunyuanControls : ControlCases {
+  HunyuanControls() : ControlCases("control_hunyuan") {}
 };
 
 TEST_F(HunyuanControls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(3e-5); }  // observed 4.5e-8 to 3.2e-6
@@ -117,16 +20,11 @@ TEST_F(HunyuanControls, latents_are_those_of_diffusers_on_other_devices) {
 }
 TEST_F(HunyuanControls, scale_zero_order_and_removal) { expect_that_each_acts_in_any_order("hunyuan_12_two"); }
 TEST_F(HunyuanControls, a_batch_equals_single_images) { expect_a_batch_of_single_images("hunyuan_12_batch"); }
-TEST_F(HunyuanControls, a_run_resumes_and_is_planned) { expect_resumed_and_planned("hunyuan_12_window"); }
+TEST_F(HunyuanControls, a_run_resumes_and_is_planned) { expect_resumed("hunyuan_12_window"), expect_a_second_pass("hunyuan_12_window"); }
 
 TEST_F(HunyuanControls, single_files_give_the_bits_of_the_folder) {
-  const TemporaryFolder folder;
-  for (const char* name : {"hunyuan_11", "hunyuan_12"}) {
-    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
-    fs::copy_file(request(name).controls[0].path / "diffusion_pytorch_model.safetensors", own);
-    expect_same_bits_of(name, own);
-  }
-  expect_same_bits_of("hunyuan_11", golden_folder() / "control/authors/hunyuan_11_canny.safetensors");
+  expect_same_bits_without_a_configuration({"hunyuan_11", "hunyuan_12"});
+  expect_same_bits_of("hunyuan_11", of_authors("hunyuan_11_canny"));
 }
 
 TEST_F(HunyuanControls, what_does_not_fit_is_refused) {
@@ -144,8 +42,8 @@ TEST_F(HunyuanControls, what_does_not_fit_is_refused) {
       "hunyuan_12", [&](Request& r) { r.controls[0].mask = r.controls[0].image; }, "sees a whole image, expected no mask");
 }
 
-struct ZImageControls : FamilyControls {
-  ZImageControls() : FamilyControls("control_z_image") {}
+struct ZImageControls : ControlCases {
+  ZImageControls() : ControlCases("control_z_image") {}
 };
 
 TEST_F(ZImageControls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(2e-5); }  // observed 5.4e-7 to 7.0e-6
@@ -157,19 +55,10 @@ TEST_F(ZImageControls, a_batch_equals_single_images) {
   cases["fill_20"]["batch"] = 2;  // the reference fails
   expect_a_batch_of_single_images("fill_20");
 }
-TEST_F(ZImageControls, a_run_resumes_and_is_planned) { expect_resumed_and_planned("v1_window"); }
+TEST_F(ZImageControls, a_run_resumes_and_is_planned) { expect_resumed("v1_window"), expect_a_second_pass("v1_window"); }
 
-TEST_F(ZImageControls, a_run_that_fills_resumes_and_is_planned) {
-  Model tight = open("fill_21_turbo", {.memory_limit = int64_t(2'000'000'000)});
-  Request r = request("fill_21_turbo");
-  const Generation made = tight.generate(r);
-  const Json memory = Json::parse(made.report).at("memory");
-  EXPECT_EQ(memory.at("measured").at("peak"), memory.at("planned").at("peak"));
-  r.stop_after = 3;
-  Request rest = request("fill_21_turbo");
-  rest.resume = tight.generate(r).state;
-  EXPECT_EQ(latents(tight, rest), made.latents.values);
-}
+TEST_F(ZImageControls, a_run_that_fills_resumes) { expect_resumed("fill_21_turbo"); }
+TEST_F(ZImageControls, a_run_that_fills_is_planned) { expect_planned("fill_21_turbo"); }
 
 // With diffusers' settings all pixels are the network's; else those that the mask keeps are the image's.
 TEST_F(ZImageControls, images_that_are_filled_are_those_of_diffusers) {
@@ -257,14 +146,9 @@ TEST_F(ZImageControls, scale_zero_order_and_removal) {
 
 // Published files have no configuration.
 TEST_F(ZImageControls, single_files_give_the_bits_of_the_folder) {
-  const TemporaryFolder folder;
-  for (const char* name : {"v20", "v21", "mu"}) {
-    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
-    fs::copy_file(request(name).controls[0].path / "diffusion_pytorch_model.safetensors", own);
-    expect_same_bits_of(name, own);
-  }
-  expect_same_bits_of("v20", golden_folder() / "control/authors/z_image_v20.safetensors");
-  expect_same_bits_of("v21", golden_folder() / "control/authors/z_image_v21.safetensors");
+  expect_same_bits_without_a_configuration({"v20", "v21", "mu"});
+  expect_same_bits_of("v20", of_authors("z_image_v20"));
+  expect_same_bits_of("v21", of_authors("z_image_v21"));
 }
 
 TEST_F(ZImageControls, what_does_not_fit_is_refused) {
@@ -290,8 +174,8 @@ TEST_F(ZImageControls, what_does_not_fit_is_refused) {
       "fill_21", [](Request& r) { r.hires = Hires{.scale = 1.5}; }, "a second pass cannot be combined with a mask");
 }
 
-struct SanaControls : FamilyControls {
-  SanaControls() : FamilyControls("control_sana") {}
+struct SanaControls : ControlCases {
+  SanaControls() : ControlCases("control_sana") {}
 };
 
 TEST_F(SanaControls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(1e-5); }  // observed 5.1e-7 to 1.2e-6
@@ -299,7 +183,7 @@ TEST_F(SanaControls, latents_are_those_of_diffusers_on_other_devices) {
   expect_the_same_on_other_devices({"sana", "long", "sana_15"}, 5e-5);
 }
 TEST_F(SanaControls, a_batch_equals_single_images) { expect_a_batch_of_single_images("batch"); }
-TEST_F(SanaControls, a_run_resumes_and_is_planned) { expect_resumed_and_planned("window"); }
+TEST_F(SanaControls, a_run_resumes_and_is_planned) { expect_resumed("window"), expect_a_second_pass("window"); }
 
 // The reference has one network; here those of a run are added.
 TEST_F(SanaControls, scale_zero_order_and_removal) {
@@ -308,14 +192,7 @@ TEST_F(SanaControls, scale_zero_order_and_removal) {
   expect_that_each_acts_in_any_order("two");
 }
 
-TEST_F(SanaControls, single_files_give_the_bits_of_the_folder) {
-  const TemporaryFolder folder;
-  for (const char* name : {"sana", "sana_15"}) {
-    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
-    fs::copy_file(request(name).controls[0].path / "diffusion_pytorch_model.safetensors", own);
-    expect_same_bits_of(name, own);
-  }
-}
+TEST_F(SanaControls, single_files_give_the_bits_of_the_folder) { expect_same_bits_without_a_configuration({"sana", "sana_15"}); }
 
 TEST_F(SanaControls, what_does_not_fit_is_refused) {
   expect_refused("sana", with_network(control_network("z_image_v1")),

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <list>
 #include <nlohmann/json.hpp>
 
 #include "e2e/control_cases_test.h"
 #include "hearth/rerun.h"
 #include "support/complaint.h"
-#include "support/detached_backend.h"
 #include "support/files.h"
 #include "support/tolerance.h"
 
@@ -20,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-struct Controls : testing::Test, ControlCases {
-  Controls() : ControlCases("control") { add_detached_backend(); }
+struct Controls : ControlCases {
+  Controls() : ControlCases("control") {}
 
   // The checkpoint of a case, in a copy if its UNet is another.
   fs::path folder(const Json& c) {
@@ -31,36 +29,19 @@ struct Controls : testing::Test, ControlCases {
     copies_.back()->seed("unet");
     return copies_.back()->path();
   }
-  Model& opened(const Json& c) {
+  Model& opened(const Json& c) override {
     if (!c.contains("unet")) return model_of(c);
     other_.emplace_back(Model::open(folder(c), {.precision = Precision::f32}));
     return other_.back();
-  }
-  std::string complaint(const std::function<void(Request&)>& change, const std::string& name = "plain") {
-    Request r = request(name);
-    change(r);
-    return complaint_of([&] { model_of(cases.at(name)).generate(r); });
   }
 
   std::vector<std::unique_ptr<CheckpointCopy>> copies_;
   std::list<Model> other_;
 };
 
-TEST_F(Controls, latents_are_those_of_diffusers) {
-  for (const auto& [name, c] : cases.items()) {
-    SCOPED_TRACE(name);
-    const double error = relative_error(latents(opened(c), request(name)), golden(name).to_vector());
-    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s: %.1e\n", name.c_str(), error);
-    EXPECT_LE(error, 1e-4);
-  }
-}
-
+TEST_F(Controls, latents_are_those_of_diffusers) { expect_latents_of_diffusers(1e-4); }
 TEST_F(Controls, latents_are_those_of_diffusers_on_other_devices) {
-  for (const char* name_of_device : {"reference", "detached"})
-    for (const char* name : {"plain", "pools", "two", "xl_guess", "union", "t2i_xl"}) {
-      Model m = Model::open(folder_of(cases.at(name)), {.device = name_of_device, .precision = Precision::f32});
-      EXPECT_LE(relative_error(latents(m, request(name)), golden(name).to_vector()), 1e-4) << name_of_device << " " << name;
-    }
+  expect_the_same_on_other_devices({"plain", "pools", "two", "xl_guess", "union", "t2i_xl"}, 1e-4);
 }
 
 TEST_F(Controls, scale_zero_order_and_removal_change_no_bit) {
@@ -96,88 +77,36 @@ TEST_F(Controls, runs_with_different_networks_equal_runs_of_their_own) {
   for (const char* name : {"plain", "bgr", "t2i", "two", "plain"}) EXPECT_EQ(latents(m, request(name)), alone(name)) << name;
 }
 
-TEST_F(Controls, a_batch_equals_single_images_and_threads_change_nothing) {
-  Request r = request("batch");
-  Model one = Model::open(checkpoint_folder("pndm"), {.threads = 1, .precision = Precision::f32});
-  const std::vector<float> both = latents(one, r);
-  Model three = Model::open(checkpoint_folder("pndm"), {.threads = 3, .precision = Precision::f32});
-  EXPECT_EQ(latents(three, r), both);
-  r.batch_size = 1;
-  const std::vector<float> first = latents(one, r);
-  r.seed = *r.seed + 1;
-  const std::vector<float> second = latents(one, r);
-  EXPECT_TRUE(std::equal(first.begin(), first.end(), both.begin()));
-  EXPECT_TRUE(std::equal(second.begin(), second.end(), both.begin() + std::ptrdiff_t(first.size())));
-}
-
+TEST_F(Controls, a_batch_equals_single_images_and_threads_change_nothing) { expect_a_batch_of_single_images("batch"); }
 TEST_F(Controls, a_run_resumes_in_the_window_where_it_stopped) {
-  Model& m = model("pndm");
-  for (const char* name : {"window_heun", "window"}) {
-    Request r = request(name);
-    const std::vector<float> whole = latents(m, r);
-    r.stop_after = 3;
-    Request rest = request(name);
-    rest.resume = m.generate(r).state;
-    EXPECT_EQ(latents(m, rest), whole) << name;
-  }
+  for (const char* name : {"window_heun", "window"}) expect_resumed(name);
 }
 
 TEST_F(Controls, a_second_pass_and_a_memory_limit) {
-  Request r = request("plain");
-  r.hires = Hires{.scale = 1.5, .steps = 3};
-  Model& m = model("pndm");
-  const std::vector<float> twice = latents(m, r);
-  Request plain = r;
-  plain.controls.clear();
-  EXPECT_GE(relative_error(twice, latents(m, plain)), 1e-3);
-  Model tight = Model::open(checkpoint_folder("pndm"), {.precision = Precision::f32, .memory_limit = int64_t(2'000'000'000)});
-  EXPECT_EQ(latents(tight, r), twice);
-  const Json report = Json::parse(m.generate(r).report);
+  expect_a_second_pass("plain");
+  const Json report = Json::parse(model("pndm").generate(request("plain")).report);
   EXPECT_EQ(report.at("components").back().at("class"), "ControlNetModel");
-  const int64_t planned = report.at("memory").at("planned").at("peak"), measured = report.at("memory").at("measured").at("peak");
-  EXPECT_GE(measured, planned);
-  EXPECT_LE(measured, planned + 3'000'000);
 }
 
 // A single file without a configuration gives the bits of the folder: diffusers' names and those of the authors.
-TEST_F(Controls, layouts_give_the_same_bits) {
-  const TemporaryFolder folder;
-  for (const char* name : {"plain", "xl", "union", "t2i", "t2i_xl"}) {
-    SCOPED_TRACE(name);
-    Request r = request(name);
-    Model& m = model_of(cases.at(name));
-    const std::vector<float> wanted = latents(m, r);
-    const fs::path own = folder.path() / (std::string(name) + ".safetensors");
-    fs::copy_file(r.controls[0].path / "diffusion_pytorch_model.safetensors", own);
-    r.controls[0].path = own;
-    EXPECT_EQ(latents(m, r), wanted);
-  }
-}
+TEST_F(Controls, layouts_give_the_same_bits) { expect_same_bits_without_a_configuration({"plain", "xl", "union", "t2i", "t2i_xl"}); }
 
 TEST_F(Controls, names_of_the_authors_give_the_same_bits) {
-  for (const char* name : {"plain", "xl"}) {
-    Request r = request(name);
-    Model& m = model_of(cases.at(name));
-    const std::vector<float> wanted = latents(m, r);
-    r.controls[0].path = golden_folder() / "control/authors" / (r.controls[0].path.filename().string() + ".safetensors");
-    EXPECT_EQ(latents(m, r), wanted) << name;
-  }
+  for (const auto& [name, stored] : {std::pair{"plain", "canny"}, {"xl", "xl"}}) expect_same_bits_of(name, of_authors(stored));
 }
 
 TEST_F(Controls, what_does_not_fit_is_refused) {
-  const auto path = [](const fs::path& to) { return [to](Request& r) { r.controls[0].path = to; }; };
   const auto expect = [&](const std::function<void(Request&)>& change, const std::string& wanted, const std::string& name = "plain") {
-    const std::string message = complaint(change, name);
-    EXPECT_NE(message.find(wanted), std::string::npos) << message;
+    expect_refused(name, change, wanted);
   };
-  expect(path(control_network("xl")),
+  expect(with_network(control_network("xl")),
          "is for a UNet with channels 8, 16, 16 in 1, 1, 1 layers, text states of width 32, an added embedding of width 50");
-  expect(path(control_network("t2i_xl")), "makes features of 8 for 16×16 pixels");
-  expect(path(control_network("canny")), "is for a UNet with channels 8, 16, 24", "xl");
-  expect(path(control_network("xl_lora")),
+  expect(with_network(control_network("t2i_xl")), "makes features of 8 for 16×16 pixels");
+  expect(with_network(control_network("canny")), "is for a UNet with channels 8, 16, 24", "xl");
+  expect(with_network(control_network("xl_lora")),
          "xl_lora.safetensors: changes 'add_embedding.linear_1.weight', which the model's UNet does not have");
-  expect(path(golden_folder() / "nowhere"), "no such file or folder");
-  expect(path(checkpoint_folder("pndm") / "unet"), "holds no control network, only UNet");
+  expect(with_network(golden_folder() / "nowhere"), "no such file or folder");
+  expect(with_network(checkpoint_folder("pndm") / "unet"), "holds no control network, only UNet");
   expect([](Request& r) { r.controls[0].mode = "canny"; }, "is for one kind of images, expected no mode, not 'canny'");
   expect([](Request& r) { r.controls[0].mode = ""; }, "no mode is given, expected one of openpose, depth, scribble", "union");
   expect([](Request& r) { r.controls[0].mode = "pose"; }, "mode 'pose' is unknown", "union");
@@ -203,7 +132,7 @@ TEST_F(Controls, damaged_files_are_refused) {
   const fs::path own = folder.path() / "cut.safetensors";
   fs::copy_file(control_network("canny") / "diffusion_pytorch_model.safetensors", own);
   fs::resize_file(own, fs::file_size(own) / 2);
-  EXPECT_NE(complaint([&](Request& r) { r.controls[0].path = own; }).find("cut.safetensors"), std::string::npos);
+  expect_refused("plain", with_network(own), "cut.safetensors");
 }
 
 // A file that is replaced between two runs is read again.
