@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/plan/plan_backend.h"
 #include "core/files/config.h"
@@ -76,6 +78,31 @@ struct GoldenCase {
     ::testing::Test::RecordProperty("worst_tap", fmt::format("{:.2e}", worst));
   }
 
+  // Checks numbered outputs: made[i] is the golden STEM.i.
+  void expect_outputs(const std::vector<Tensor>& made, double limit, std::string_view stem = "y") const {
+    for (size_t i = 0; i < made.size(); ++i) EXPECT_CLOSE(made[i], golden.values(fmt::format("{}.{}", stem, i)), limit);
+  }
+
+  // Checks what run(config), a tensor, is after each of the recipe's changes of one key: the goldens y.0, y.1 …
+  template <class Run> void expect_effects_of_keys(Run run, double limit) const {
+    int i = 0;
+    for (const auto& change : fact("changes")) {
+      SCOPED_TRACE(change.dump());
+      EXPECT_CLOSE(run(config_with(change["key"], change["value"])), golden.values(fmt::format("y.{}", i++)), limit);
+    }
+  }
+
+  // Checks that read(config) throws E, whose message has the key and `word`, with each of these values.
+  template <class E, class Read>
+  void expect_refused(const std::map<std::string, nlohmann::json>& values, const std::string& word, Read read) const;
+
+  // Checks that the reference's config has only these keys and those that the recipe's changes prove.
+  void expect_no_other_key(std::set<std::string> known, const std::map<std::string, nlohmann::json>& refused) const {
+    for (const auto& [key, value] : refused) known.insert(key);
+    for (const auto& change : fact("changes")) known.insert(change["key"].get<std::string>());
+    for (const auto& [key, value] : config_json.items()) EXPECT_TRUE(known.contains(key)) << key << " is neither proven nor refused";
+  }
+
   test::Golden golden;
   nlohmann::json facts, config_json;
   Backend* device;
@@ -94,6 +121,16 @@ struct Structure {
   }
 
   Config config() const { return Config::parse(json.at("config").dump(), "config.json"); }
+
+  // The tensors as TensorSource::list() has them.
+  std::map<std::string, TensorInfo> tensors() const {
+    std::map<std::string, TensorInfo> all;
+    for (const auto& [name, shape] : json.at("tensors").items()) {
+      const auto sizes = shape.get<std::vector<int64_t>>();
+      all[name].shape = Shape(std::span<const int64_t>(sizes));
+    }
+    return all;
+  }
 
   // build(Scope) makes the network and run() on it runs it once.
   template <class Build, class Run> void expect_same(Build build, Run run) const {
@@ -138,10 +175,15 @@ struct Structure {
   nlohmann::json json;
 };
 
-// Checks that an empty config.json means the same to the reference (golden/defaults.json) and to `Settings`.
-template <class Settings, class... Args> void expect_reference_defaults(const char* source_file, const Args&... args) {
-  const std::string defaults = Structure::read(test::folder_of(source_file) / "golden" / "defaults.json");
+// Checks that an empty config.json means the same to the reference (golden/FILE) and to `Settings`.
+template <class Settings, class... Args>
+void expect_reference_defaults_of(const char* source_file, const std::string& file, const Args&... args) {
+  const std::string defaults = Structure::read(test::folder_of(source_file) / "golden" / file);
   EXPECT_TRUE(Settings::from(Config::parse("{}", "empty"), args...) == Settings::from(Config::parse(defaults, "defaults.json"), args...));
+}
+
+template <class Settings, class... Args> void expect_reference_defaults(const char* source_file, const Args&... args) {
+  expect_reference_defaults_of<Settings>(source_file, "defaults.json", args...);
 }
 
 // Checks that the call throws E with a message that contains each of the words.
@@ -152,6 +194,14 @@ template <class E, class F> void expect_error(F&& call, std::initializer_list<st
   } catch (const E& error) {
     for (const std::string& word : words)
       EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what() << " lacks '" << word << "'";
+  }
+}
+
+template <class E, class Read>
+void GoldenCase::expect_refused(const std::map<std::string, nlohmann::json>& values, const std::string& word, Read read) const {
+  for (const auto& [key, value] : values) {
+    SCOPED_TRACE(key);
+    expect_error<E>([&, &key = key, &value = value] { read(config_with(key, value)); }, {key, word});
   }
 }
 

@@ -41,10 +41,8 @@ BACKEND_TEST(FluxControlNet, matches_reference) {
     const ControlNet::Outputs made = c.run(c.config());
     EXPECT_EQ(int64_t(made.double_blocks.size()), c.config_json.at("num_layers").get<int64_t>());
     EXPECT_EQ(int64_t(made.single_blocks.size()), c.config_json.at("num_single_layers").get<int64_t>());
-    for (size_t i = 0; i < made.double_blocks.size(); ++i)
-      EXPECT_CLOSE(made.double_blocks[i], c.golden.values(fmt::format("double.{}", i)), limit);
-    for (size_t i = 0; i < made.single_blocks.size(); ++i)
-      EXPECT_CLOSE(made.single_blocks[i], c.golden.values(fmt::format("single.{}", i)), limit);
+    c.expect_outputs(made.double_blocks, limit, "double");
+    c.expect_outputs(made.single_blocks, limit, "single");
     c.expect_taps(recorder, limit);
   }
 }
@@ -53,11 +51,7 @@ BACKEND_TEST(FluxControlNet, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 5e-5;  // observed 1.1e-5, with guidance
   const ControlCase c("controlnet_perturbed", device);
   EXPECT_CLOSE(c.run(c.config()).single_blocks[0], c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"])).single_blocks[0], c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return c.run(json).single_blocks[0]; }, limit);
 }
 
 // The reference: block i gets tensor ⌊i / ⌈n / k⌉⌋ of k, or tensor i mod k.
@@ -75,18 +69,16 @@ TEST(FluxControlNetOutputs, are_spread_over_the_blocks_as_in_the_reference) {
 TEST(FluxControlNetConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ControlCase c("controlnet_perturbed", *device), pixels("controlnet_pixels", *device);
-  const auto read = [&](const std::string& key, const nlohmann::json& value) { ControlNetConfig::from(c.config_with(key, value)); };
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
-           {"_class_name", "FluxTransformer2DModel"}, {"guidance_embeds", nullptr}, {"num_layers", nullptr}, {"unheard_of", 1}})
-    expect_error<UnsupportedError>([&] { read(key, value); }, {key, "config.json"});
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
-           {"axes_dims_rope", {4, 12}}, {"num_layers", -1}, {"num_mode", 0}, {"conditioning_embedding_channels", 0}, {"in_channels", 0}})
-    expect_error<WeightError>([&] { read(key, value); }, {key});
+  c.expect_refused<UnsupportedError>(
+      {{"_class_name", "FluxTransformer2DModel"}, {"guidance_embeds", nullptr}, {"num_layers", nullptr}, {"unheard_of", 1}}, "config.json",
+      ControlNetConfig::from);
+  c.expect_refused<WeightError>(
+      {{"axes_dims_rope", {4, 12}}, {"num_layers", -1}, {"num_mode", 0}, {"conditioning_embedding_channels", 0}, {"in_channels", 0}}, "",
+      ControlNetConfig::from);
   expect_error<UnsupportedError>([&] { ControlNetConfig::from(pixels.config_with("patch_size", 1)); }, {"patch_size"});
   expect_error<WeightError>([&] { ControlNetConfig::from(pixels.config_with("conditioning_embedding_channels", 3)); },
                             {"conditioning_embedding_channels"});
-  const std::string defaults = parts::Structure::read(test::folder_of(__FILE__) / "golden/controlnet_defaults.json");
-  EXPECT_TRUE(ControlNetConfig::from(Config::parse("{}", "empty")) == ControlNetConfig::from(Config::parse(defaults, "defaults.json")));
+  parts::expect_reference_defaults_of<ControlNetConfig>(__FILE__, "controlnet_defaults.json");
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include "models/hunyuan_dit/controlnet.h"
 
 #include <map>
-#include <set>
 
 #include "parts/golden_case_test.h"
-#include "weights/layout/name_map.h"
 
 namespace hearth::models::hunyuan_dit {
 namespace {
@@ -48,7 +46,7 @@ BACKEND_TEST(HunyuanControlNet, matches_reference) {
     const ObserverScope scope(recorder);
     const std::vector<Tensor> made = c.run(c.config());
     ASSERT_EQ(int64_t(made.size()), TransformerConfig::of_control(c.config()).skips());
-    for (size_t i = 0; i < made.size(); ++i) EXPECT_CLOSE(made[i], c.golden.values(fmt::format("y.{}", i)), limit);
+    c.expect_outputs(made, limit);
     c.expect_taps(recorder, limit);
   }
 }
@@ -57,11 +55,7 @@ BACKEND_TEST(HunyuanControlNet, each_config_key_has_the_effect_of_the_reference)
   constexpr double limit = 1e-5;  // observed 1.4e-6
   const ControlCase c("controlnet_perturbed", device);
   EXPECT_CLOSE(c.run(c.config())[0], c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"])).back(), c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return c.run(json).back(); }, limit);
 }
 
 BACKEND_TEST(HunyuanControlNet, the_transformer_adds_it_to_its_skips) {
@@ -98,18 +92,10 @@ TEST(HunyuanControlNetConfig, every_key_is_applied_or_refused) {
   const std::map<std::string, nlohmann::json> refused{
       {"_class_name", "HunyuanDiT2DModel"}, {"activation_fn", "geglu"}, {"patch_size", nullptr},
       {"transformer_num_layers", nullptr},  {"learn_sigma", false},     {"a_key_of_next_year", 1}};
-  for (const auto& [key, value] : refused) {
-    SCOPED_TRACE(key);
-    expect_error<UnsupportedError>([&, &key = key, &value = value] { TransformerConfig::of_control(c.config_with(key, value)); },
-                                   {key, "config.json"});
-  }
-  std::set<std::string> looked_at{"_diffusers_version", "attention_head_dim", "num_attention_heads", "hidden_size"};
-  for (const auto& [key, value] : refused) looked_at.insert(key);
-  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
-  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
-  for (const auto& [key, value] :
-       std::map<std::string, nlohmann::json>{{"hidden_size", 12}, {"transformer_num_layers", 5}, {"patch_size", "two"}, {"mlp_ratio", 0.0}})
-    expect_error<WeightError>([&, &key = key, &value = value] { TransformerConfig::of_control(c.config_with(key, value)); }, {key});
+  c.expect_refused<UnsupportedError>(refused, "config.json", TransformerConfig::of_control);
+  c.expect_no_other_key({"_diffusers_version", "attention_head_dim", "num_attention_heads", "hidden_size"}, refused);
+  c.expect_refused<WeightError>({{"hidden_size", 12}, {"transformer_num_layers", 5}, {"patch_size", "two"}, {"mlp_ratio", 0.0}}, "",
+                                TransformerConfig::of_control);
   expect_error<WeightError>([&] { TransformerConfig::of_control(c.config_with("transformer_num_layers", 2)); }, {"expected at least 4"});
 }
 
@@ -134,12 +120,7 @@ TEST(HunyuanControlNetConfig, published_configs_ask_for_exactly_the_published_te
                     EXPECT_EQ(made[0].shape(), (Shape{1, 384, 1408}));
                   });
     // Of a file without a config.json, for a model of other sizes.
-    TensorList tensors;
-    for (const auto& [tensor, shape] : s.json.at("tensors").items()) {
-      const auto sizes = shape.get<std::vector<int64_t>>();
-      tensors[tensor].shape = Shape(std::span<const int64_t>(sizes));
-    }
-    TransformerConfig read = control_of_tensors(tensors, {});
+    TransformerConfig read = control_of_tensors(s.tensors(), {});
     EXPECT_EQ(read.mlp_width(), 6144);
     read.sample_size = c.sample_size, read.mlp_ratio = c.mlp_ratio;
     EXPECT_TRUE(read == c);

@@ -34,7 +34,7 @@ void check_control(Backend& device, const char* name, double limit) {
   const ObserverScope scope(recorder);
   const std::vector<Tensor> made = c.run(c.config());
   ASSERT_EQ(int64_t(made.size()), c.config_json.at("num_layers").get<int64_t>());
-  for (size_t i = 0; i < made.size(); ++i) EXPECT_CLOSE(made[i], c.golden.values(fmt::format("y.{}", i)), limit);
+  c.expect_outputs(made, limit);
   c.expect_taps(recorder, limit);
 }
 
@@ -46,11 +46,7 @@ BACKEND_TEST(QwenImageControlNet, each_config_key_has_the_effect_of_the_referenc
   constexpr double limit = 6e-6;  // observed 8.1e-7
   const QwenControlCase c("controlnet_perturbed", device);
   EXPECT_CLOSE(c.run(c.config()).back(), c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"])).back(), c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return c.run(json).back(); }, limit);
 }
 
 // As many tensors as blocks, fewer and more; two lists of them add up.
@@ -123,15 +119,12 @@ BACKEND_TEST(QwenImageControlNet, inputs_that_do_not_fit_are_refused) {
 TEST(QwenImageControlNetConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const QwenControlCase c("controlnet_perturbed", *device);
-  const auto read = [&](const std::string& key, const nlohmann::json& value) { ControlNetConfig::from(c.config_with(key, value)); };
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
-           {"_class_name", "QwenImageTransformer2DModel"}, {"extra_condition_channels", 1}, {"num_layers", nullptr}, {"unheard_of", 1}})
-    expect_error<UnsupportedError>([&] { read(key, value); }, {key, "config.json"});
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
-           {"axes_dims_rope", {4, 12}}, {"num_layers", 0}, {"in_channels", 0}, {"joint_attention_dim", -1}})
-    expect_error<WeightError>([&] { read(key, value); }, {key});
-  const std::string defaults = parts::Structure::read(test::folder_of(__FILE__) / "golden/controlnet_defaults.json");
-  EXPECT_TRUE(ControlNetConfig::from(Config::parse("{}", "empty")) == ControlNetConfig::from(Config::parse(defaults, "defaults.json")));
+  c.expect_refused<UnsupportedError>(
+      {{"_class_name", "QwenImageTransformer2DModel"}, {"extra_condition_channels", 1}, {"num_layers", nullptr}, {"unheard_of", 1}},
+      "config.json", ControlNetConfig::from);
+  c.expect_refused<WeightError>({{"axes_dims_rope", {4, 12}}, {"num_layers", 0}, {"in_channels", 0}, {"joint_attention_dim", -1}}, "",
+                                ControlNetConfig::from);
+  parts::expect_reference_defaults_of<ControlNetConfig>(__FILE__, "controlnet_defaults.json");
 }
 
 }  // namespace

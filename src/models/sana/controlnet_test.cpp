@@ -1,10 +1,8 @@
 #include "models/sana/controlnet.h"
 
 #include <map>
-#include <set>
 
 #include "parts/golden_case_test.h"
-#include "weights/layout/name_map.h"
 
 namespace hearth::models::sana {
 namespace {
@@ -43,7 +41,7 @@ BACKEND_TEST(SanaControlNet, matches_reference) {
     const ObserverScope scope(recorder);
     const std::vector<Tensor> made = c.run(c.config());
     ASSERT_EQ(int64_t(made.size()), c.config_json.at("num_layers").get<int64_t>());
-    for (size_t i = 0; i < made.size(); ++i) EXPECT_CLOSE(made[i], c.golden.values(fmt::format("y.{}", i)), limit);
+    c.expect_outputs(made, limit);
     c.expect_taps(recorder, limit);
   }
 }
@@ -52,11 +50,7 @@ BACKEND_TEST(SanaControlNet, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 1.5e-6;  // observed 1.7e-7
   const ControlCase c("controlnet_perturbed", device);
   EXPECT_CLOSE(c.run(c.config())[0], c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"]))[0], c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return c.run(json)[0]; }, limit);
 }
 
 BACKEND_TEST(SanaControlNet, the_transformer_adds_it_from_its_second_block_on) {
@@ -88,14 +82,8 @@ TEST(SanaControlNetConfig, every_key_is_applied_or_refused) {
   const ControlCase c("controlnet_perturbed", *device);
   const std::map<std::string, nlohmann::json> refused{
       {"_class_name", "SanaTransformer2DModel"}, {"qk_norm", "rms_norm_across_heads"}, {"num_layers", nullptr}, {"a_key_of_next_year", 1}};
-  std::set<std::string> looked_at{"_diffusers_version", "attention_head_dim", "num_attention_heads", "cross_attention_dim", "dropout"};
-  for (const auto& [key, value] : refused) {
-    SCOPED_TRACE(key);
-    looked_at.insert(key);
-    expect_error<UnsupportedError>([&, &key = key, &value = value] { control_config(c.config_with(key, value)); }, {key, "config.json"});
-  }
-  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
-  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
+  c.expect_refused<UnsupportedError>(refused, "config.json", control_config);
+  c.expect_no_other_key({"_diffusers_version", "attention_head_dim", "num_attention_heads", "cross_attention_dim", "dropout"}, refused);
   expect_error<WeightError>([&] { control_config(c.config_with("cross_attention_dim", 12)); }, {"cross_attention_dim"});
   const std::string defaults = parts::Structure::read(test::folder_of(__FILE__) / "golden/controlnet_defaults.json");
   EXPECT_TRUE(control_config(Config::parse("{}", "empty")) == control_config(Config::parse(defaults, "defaults.json")));
@@ -114,13 +102,8 @@ TEST(SanaControlNetConfig, a_full_size_network_asks_for_exactly_the_tensors_of_t
                   EXPECT_EQ(made[0].shape(), (Shape{1, 24, 1152}));
                 });
   // Of a file without a config.json, for a model of the same heads.
-  TensorList tensors;
-  for (const auto& [tensor, shape] : s.json.at("tensors").items()) {
-    const auto sizes = shape.get<std::vector<int64_t>>();
-    tensors[tensor].shape = Shape(std::span<const int64_t>(sizes));
-  }
   const TransformerConfig model{.heads = 70, .cross_head_size = 72, .mlp_ratio = 2, .qk_norm = true};
-  TransformerConfig read = control_of_tensors(tensors, model);
+  TransformerConfig read = control_of_tensors(s.tensors(), model);
   EXPECT_EQ(read.hidden(), c.hidden());
   read.mlp_ratio = c.mlp_ratio;
   EXPECT_TRUE(read == c);

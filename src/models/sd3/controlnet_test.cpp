@@ -57,7 +57,7 @@ BACKEND_TEST(Sd3ControlNet, matches_reference) {
     const ObserverScope scope(recorder);
     const std::vector<Tensor> made = c.run(c.config());
     ASSERT_EQ(int64_t(made.size()), c.config_json.at("num_layers").get<int64_t>());
-    for (size_t i = 0; i < made.size(); ++i) EXPECT_CLOSE(made[i], c.golden.values(fmt::format("y.{}", i)), limit);
+    c.expect_outputs(made, limit);
     c.expect_taps(recorder, limit);
   }
 }
@@ -66,31 +66,25 @@ BACKEND_TEST(Sd3ControlNet, each_config_key_has_the_effect_of_the_reference) {
   constexpr double limit = 1.5e-6;  // observed 1.5e-7 reference, 1.7e-7 cpu
   const ControlCase c("controlnet_perturbed", device);
   EXPECT_CLOSE(c.run(c.config())[0], c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(c.run(c.config_with(change["key"], change["value"]))[0], c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return c.run(json)[0]; }, limit);
 }
 
 TEST(Sd3ControlNetConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ControlCase c("controlnet_perturbed", *device), alone("controlnet_alone", *device);
-  const auto read = [&](const std::string& key, const nlohmann::json& value) { ControlNetConfig::from(c.config_with(key, value)); };
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{{"_class_name", "SD3Transformer2DModel"},
-                                                                        {"qk_norm", "layer_norm"},
-                                                                        {"pos_embed_type", "learned"},
-                                                                        {"use_pos_embed", nullptr},
-                                                                        {"extra_conditioning_channels", 4},
-                                                                        {"num_layers", nullptr},
-                                                                        {"unheard_of", 1}})
-    expect_error<UnsupportedError>([&] { read(key, value); }, {key, "config.json"});
-  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
-           {"caption_projection_dim", 12}, {"num_layers", 0}, {"dual_attention_layers", {0, 2}}, {"pos_embed_max_size", 0}})
-    expect_error<WeightError>([&] { read(key, value); }, {key});
+  c.expect_refused<UnsupportedError>({{"_class_name", "SD3Transformer2DModel"},
+                                      {"qk_norm", "layer_norm"},
+                                      {"pos_embed_type", "learned"},
+                                      {"use_pos_embed", nullptr},
+                                      {"extra_conditioning_channels", 4},
+                                      {"num_layers", nullptr},
+                                      {"unheard_of", 1}},
+                                     "config.json", ControlNetConfig::from);
+  c.expect_refused<WeightError>(
+      {{"caption_projection_dim", 12}, {"num_layers", 0}, {"dual_attention_layers", {0, 2}}, {"pos_embed_max_size", 0}}, "",
+      ControlNetConfig::from);
   expect_error<UnsupportedError>([&] { ControlNetConfig::from(alone.config_with("qk_norm", "rms_norm")); }, {"joint_attention_dim"});
-  const std::string defaults = parts::Structure::read(test::folder_of(__FILE__) / "golden/controlnet_defaults.json");
-  EXPECT_TRUE(ControlNetConfig::from(Config::parse("{}", "empty")) == ControlNetConfig::from(Config::parse(defaults, "defaults.json")));
+  parts::expect_reference_defaults_of<ControlNetConfig>(__FILE__, "controlnet_defaults.json");
 }
 
 // Stability's networks for 3.5 large, with the transformer's patches and positions.

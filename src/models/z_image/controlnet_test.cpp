@@ -1,7 +1,6 @@
 #include "models/z_image/controlnet.h"
 
 #include <map>
-#include <set>
 
 #include "parts/golden_case_test.h"
 #include "weights/layout/name_map.h"
@@ -59,11 +58,7 @@ BACKEND_TEST(ZImageControlNet, each_config_key_has_the_effect_of_the_reference) 
   const ControlCase c("controlnet_perturbed", device);
   const auto last = [&](const AddedAfterLayers& made) { return ops::scaled(made.rbegin()->second, c.fact("scale").get<float>(), 0); };
   EXPECT_CLOSE(ops::scaled(c.run(c.config()).at(0), c.fact("scale").get<float>(), 0), c.golden.values("base"), limit);
-  int i = 0;
-  for (const auto& change : c.fact("changes")) {
-    SCOPED_TRACE(change.dump());
-    EXPECT_CLOSE(last(c.run(c.config_with(change["key"], change["value"]))), c.golden.values(fmt::format("y.{}", i++)), limit);
-  }
+  c.expect_effects_of_keys([&](const Config& json) { return last(c.run(json)); }, limit);
 }
 
 BACKEND_TEST(ZImageControlNet, the_transformer_adds_it_after_its_layers) {
@@ -90,20 +85,12 @@ BACKEND_TEST(ZImageControlNet, a_hint_is_repeated_for_the_batch) {
 TEST(ZImageControlNetConfig, every_key_is_applied_or_refused) {
   const auto device = test::make_test_backend("reference");
   const ControlCase c("controlnet_perturbed", *device);
-  const auto read = [&](const std::string& key, const nlohmann::json& value) {
-    ControlNetConfig::from(c.config_with(key, value), c.model);
-  };
+  const auto read = [&](const Config& json) { ControlNetConfig::from(json, c.model); };
   const std::map<std::string, nlohmann::json> refused{
       {"_class_name", "ZImageTransformer2DModel"}, {"all_patch_size", {4}},  {"all_f_patch_size", {2}}, {"n_kv_heads", 1},
       {"add_control_noise_refiner", "both"},       {"a_key_of_next_year", 1}};
-  std::set<std::string> looked_at{"_diffusers_version", "dim", "n_heads"};
-  for (const auto& [key, value] : refused) {
-    SCOPED_TRACE(key);
-    looked_at.insert(key);
-    expect_error<UnsupportedError>([&, &key = key, &value = value] { read(key, value); }, {key, "config.json"});
-  }
-  for (const auto& change : c.fact("changes")) looked_at.insert(change["key"].get<std::string>());
-  for (const auto& [key, value] : c.config_json.items()) EXPECT_TRUE(looked_at.contains(key)) << key << " is neither proven nor refused";
+  c.expect_refused<UnsupportedError>(refused, "config.json", read);
+  c.expect_no_other_key({"_diffusers_version", "dim", "n_heads"}, refused);
   for (const auto& [key, value, words] : std::vector<std::tuple<std::string, nlohmann::json, std::string>>{
            {"dim", 48, "is for a transformer with width 48 in 2 heads; the model's has width 24 in 2 heads"},
            {"control_in_dim", 5, "sees 5 channels; the model's latents have 4, expected those, or with a mask and an image 9"},
@@ -111,7 +98,7 @@ TEST(ZImageControlNetConfig, every_key_is_applied_or_refused) {
            {"control_layers_places", {0, 4}, "contains 4, expected rising numbers from 0 to 3"},
            {"control_layers_places", {0, 2, 1}, "contains 1"},
            {"control_refiner_layers_places", {0, 2}, "'control_refiner_layers_places' contains 2"}})
-    expect_error<WeightError>([&, &key = key, &value = value] { read(key, value); }, {words});
+    expect_error<WeightError>([&, &key = key, &value = value] { read(c.config_with(key, value)); }, {words});
   expect_error<WeightError>([&] { ControlNetConfig::from(Config::parse(R"({"control_in_dim": 4})", "config.json"), c.model); },
                             {"lacks 'control_layers_places'"});
 }
@@ -142,11 +129,9 @@ TEST(ZImageControlNetConfig, published_networks_are_recognized_by_their_tensors)
                     EXPECT_EQ(made.size(), c.places.size());
                     EXPECT_EQ(made.at(0).shape(), (Shape{1, 96, 3840}));
                   });
-    Listed file({});
-    for (const auto& [tensor, shape] : s.json.at("tensors").items()) {
-      const auto sizes = shape.get<std::vector<int64_t>>();
-      if (tensor.starts_with("control_")) file.all[tensor] = {.dtype = DType::f16, .shape = Shape(std::span<const int64_t>(sizes))};
-    }
+    Listed file(s.tensors());
+    std::erase_if(file.all, [](const auto& tensor) { return !tensor.first.starts_with("control_"); });
+    for (auto& [tensor, info] : file.all) info.dtype = DType::f16;
     const std::string before = "control_noise_refiner.0.before_proj.weight";
     if (c.refiner == ControlRefiner::control_layers) {  // published with a refiner that is not used
       file.all["control_noise_refiner.0.attention_norm1.weight"] =
