@@ -96,6 +96,8 @@ class DocumentTest : public testing::TestWithParam<std::string> {
     link("instruct-pix2pix", widened("pndm", "StableDiffusionInstructPix2PixPipeline", 8));
     link("flux1-fill-dev", widened("flux_dev", "FluxFillPipeline", 288, "transformer", "x_embedder.weight"));
     link("flux1-canny-dev", widened("flux_dev", "FluxControlPipeline", 32, "transformer", "x_embedder.weight"));
+    link("z-image", golden_folder() / "z_image");
+    link("union-2.1.safetensors", golden_folder() / "control/authors/z_image_v21.safetensors");
     write_variant("fp16");
     write_decoder("taesdxl_decoder.safetensors");
     for (const char* mask : {"sky.png", "roof.png", "near.png", "edges.png"}) write_png(folder / mask, ramp());
