@@ -1,7 +1,10 @@
 #include "support/backend_test.h"
 
+#include <atomic>
+
 #include "backends/backends.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/split/split_backend.h"
 #include "backends/vulkan/vulkan_backend.h"
 #include "support/detached_backend.h"
 
@@ -20,12 +23,15 @@ bool has_vulkan() {
 }  // namespace
 
 std::vector<std::string> backend_names() {
-  return {"reference", "detached", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated", "vulkan"};
+  return {"reference", "detached", "split", "cpu_avx2", "cpu_avx512", "cpu_avx512bf16", "cpu_amx", "cpu_emulated", "vulkan"};
 }
 
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads) {
   if (name == "reference") return make_backend({.name = "reference", .threads = threads});
-  if (name == "detached") return make_detached_backend(threads);
+  if (name == "detached") return make_detached_backend({.threads = threads});
+  if (name == "split")
+    return make_split_backend(make_detached_backend({.threads = threads}), nullptr,
+                              [turn = std::make_shared<std::atomic<int>>(0)] { return ++*turn % 2 ? Side::card : Side::host; });
   if (name == "cpu_emulated") return cpu_path_available("avx2") ? make_emulating_cpu_backend(threads) : nullptr;
   if (name.starts_with("vulkan")) {
     if (!has_vulkan()) return nullptr;
@@ -68,7 +74,7 @@ bool register_backend_test(const char* suite, const char* name, const char* file
 
 bool register_host_test(const char* suite, const char* name, const char* file, int line, BackendTestBody body) {
   std::vector<std::string> hosts = backend_names();
-  std::erase_if(hosts, [](const std::string& backend) { return backend == "detached" || backend.starts_with("vulkan"); });
+  std::erase_if(hosts, [](const std::string& backend) { return backend == "detached" || backend == "split" || backend == "vulkan"; });
   return register_on(hosts, suite, name, file, line, body);
 }
 

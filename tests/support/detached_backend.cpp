@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "backends/backends.h"
-#include "backends/plan/plan_backend.h"
 #include "core/threads.h"
 
 namespace hearth::test {
@@ -95,11 +94,14 @@ struct DetachedWeight final : PreparedWeight {
 
 class DetachedBackend final : public Backend {
  public:
-  explicit DetachedBackend(int threads) : inner_(make_backend({.name = "reference", .threads = threads})) {}
+  explicit DetachedBackend(const DetachedOptions& options)
+      : inner_(make_backend({.name = options.inner, .threads = options.threads})),
+        host_(make_backend({.name = options.inner, .threads = options.threads})),
+        queue_(options.at_once ? nullptr : std::make_unique<Queue>()) {}
 
   std::string name() const override { return "detached"; }
   std::string features() const override { return ""; }
-  ThreadPool& threads() override { return inner_->threads(); }
+  ThreadPool& threads() override { return host_->threads(); }
   bool multiplies_bf16() const override { return inner_->multiplies_bf16(); }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
@@ -112,12 +114,16 @@ class DetachedBackend final : public Backend {
     storage->owner = block;
     return storage;
   }
-  Backend& host() override { return *inner_; }
+  Backend& host() override { return *host_; }
   MemoryLedger& ledger() override { return inner_->ledger(); }
-  std::shared_ptr<const void> count_mapped(int64_t bytes) override { return inner_->count_mapped(bytes); }
-  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
+  std::shared_ptr<const void> count_mapped(int64_t bytes) override { return host_->count_mapped(bytes); }
+  std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return inner_->dry_twin(ledger); }
 
   void upload(const Tensor& x, Tensor& y) override {
+    if (!queue_) {
+      Tensor to = inside(y);
+      return inner_->copy(x, to);
+    }
     Tensor copy = Tensor::empty(*inner_, x.shape(), x.dtype());  // the caller may change x immediately
     inner_->copy(x, copy);
     later([this, copy, to = inside(y)]() mutable { inner_->copy(copy, to); });
@@ -129,7 +135,9 @@ class DetachedBackend final : public Backend {
   void fill(Tensor& y, float value) override {
     later([this, to = inside(y), value]() mutable { inner_->fill(to, value); });
   }
-  void finish() override { queue_.finish(); }
+  void finish() override {
+    if (queue_) queue_->finish();
+  }
 
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override {
     return std::make_shared<DetachedWeight>(inner_->prepare(w, kind, form));
@@ -137,6 +145,21 @@ class DetachedBackend final : public Backend {
 
   void linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm, Tensor& y) override {
     run(&Backend::linear, x, w, bias, e, norm, y);
+  }
+  void linears(const Tensor& x, std::span<LinearCall> calls) override {
+    struct Own {
+      Weight w;
+      Tensor bias;
+      Epilogue e;
+      Tensor y;
+    };
+    std::vector<Own> all;
+    for (const LinearCall& call : calls) all.push_back({inside(call.w), inside(call.bias), inside(call.e), inside(call.y)});
+    later([this, from = inside(x), all] {
+      std::vector<LinearCall> own;
+      for (const Own& one : all) own.push_back({one.w, one.bias, one.e, one.y});
+      inner_->linears(from, own);
+    });
   }
   void conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e, const GroupNormSpec& norm,
             Tensor& y) override {
@@ -251,20 +274,29 @@ class DetachedBackend final : public Backend {
   Activation inside(Activation a) const { return a; }
   RotaryPairs inside(RotaryPairs p) const { return p; }
 
-  void later(std::function<void()> task) { queue_.add(std::move(task)); }
+  void later(std::function<void()> task) {
+    if (queue_) queue_->add(std::move(task));
+    else task();
+  }
   // Submits an op of the inner backend with copies of all its arguments.
   template <class Op, class... Args> void run(Op op, const Args&... args) {
     later([this, op, own = std::tuple(inside(args)...)]() mutable { std::apply([&](auto&... a) { ((*inner_).*op)(a...); }, own); });
   }
 
-  std::unique_ptr<Backend> inner_;
-  Queue queue_;
+  const std::unique_ptr<Backend> inner_, host_;
+  const std::unique_ptr<Queue> queue_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_detached_backend(int threads) { return std::make_unique<DetachedBackend>(threads); }
+std::unique_ptr<Backend> make_detached_backend(const DetachedOptions& options) { return std::make_unique<DetachedBackend>(options); }
 
-void add_detached_backend() { add_backend("detached", make_detached_backend); }
+void add_detached_backend(const std::string& name, const DetachedOptions& options) {
+  add_backend(name, [options](int threads) {
+    DetachedOptions own = options;
+    own.threads = threads;
+    return make_detached_backend(own);
+  });
+}
 
 }  // namespace hearth::test

@@ -1,15 +1,22 @@
-// A device like a GPU, without a GPU: the reference backend with separate memory and a queue. Outside access to its memory crashes (the
+// A device like a GPU, without a GPU: another backend with separate memory and a queue. Outside access to its memory crashes (the
 // addresses are not mapped), and ops run later, on a separate thread: a result that is read without waiting is not
 // there yet.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/backend.h"
 
 namespace hearth::test {
 
-std::unique_ptr<Backend> make_detached_backend(int threads);
-void add_detached_backend();  // from then on models can be opened on the device "detached"
+struct DetachedOptions {
+  int threads = 2;
+  std::string inner = "reference";  // that computes behind it, and another that is its host
+  bool at_once = false;             // ops run before they return, so that the memory in use does not depend on time
+};
+std::unique_ptr<Backend> make_detached_backend(const DetachedOptions& options);
+// From then on models can be opened on a device of this name.
+void add_detached_backend(const std::string& name = "detached", const DetachedOptions& options = {});
 
 }  // namespace hearth::test
