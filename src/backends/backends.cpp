@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/reference/reference_backend.h"
+#include "backends/split/split_backend.h"
 #include "backends/vulkan/vulkan_backend.h"
 #include "core/threads.h"
 
@@ -78,6 +79,18 @@ std::shared_ptr<Backend> shared_backend(const BackendOptions& options) {
   if (device) return device;
   device = make_backend(options);
   place = device;
+  return device;
+}
+
+std::shared_ptr<Backend> shared_split(const std::shared_ptr<Backend>& card) {
+  if (&card->host() == card.get()) return nullptr;
+  static std::mutex mutex;
+  static std::map<const Backend*, std::weak_ptr<Backend>> open;
+  const std::lock_guard lock(mutex);
+  std::erase_if(open, [](const auto& entry) { return entry.second.expired(); });  // their addresses may belong to others
+  std::weak_ptr<Backend>& place = open[card.get()];
+  std::shared_ptr<Backend> device = place.lock();
+  if (!device) place = device = make_split_backend(card);
   return device;
 }
 

@@ -37,6 +37,9 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options = {});
 // Errors of make_backend and ThreadPool::pin.
 std::shared_ptr<Backend> shared_backend(const BackendOptions& options);
 
+// The same card and its host as one device (backends/split), process-wide; nullptr for a device that is its own host.
+std::shared_ptr<Backend> shared_split(const std::shared_ptr<Backend>& card);
+
 // Adds a backend under a name, for make_backend. For tests.
 void add_backend(const std::string& name, std::function<std::unique_ptr<Backend>(int threads)> make);
 

@@ -13,6 +13,7 @@ struct DepthwiseConv2d {
     if (!own) return;  // names alone are read
     const WeightForm form{.groups = channels};
     Backend& backend = w.backend();
+    const SideScope side(w.weights().side_of(w.path() + ".weight"));
     weight = {.name = w.path() + ".weight",
               .shape = shape,
               .form = form,

@@ -46,11 +46,12 @@ size_t BlockStream::add(const Scope& w, Build build) {
   weights.take_largest_read();
   weights.without_loading([&] { build(w); });
   const int64_t bytes = weights.report().bytes_stored - before;
-  bytes_ += bytes;
-  const bool stays = double(bytes_kept_ + bytes) <= resident_ * double(bytes_);
+  const bool on_card = weights.side_of(w.path() + ".block.weight") == Side::card;
+  if (!on_card) bytes_ += bytes;
+  const bool stays = on_card || double(bytes_kept_ + bytes) <= resident_ * double(bytes_);
   Entry entry{.scope = w, .build = std::move(build), .kept = nullptr, .live = {}, .failed = nullptr};
   if (stays) {
-    bytes_kept_ += bytes;
+    if (!on_card) bytes_kept_ += bytes;
     if (weights.sound()) entry.kept = entry.build(w);
   } else {
     ++missing_;

@@ -43,7 +43,7 @@ class BlockStream {
  public:
   using Build = std::function<std::shared_ptr<const void>(const Scope&)>;
 
-  // Of `weights`; keeps the part `resident` of the blocks' bytes in memory, 0 to 1.
+  // Of `weights`; keeps the part `resident` of the blocks' bytes in memory, 0 to 1. Blocks on a card all stay there.
   BlockStream(Weights& weights, double resident);
   ~BlockStream();
   BlockStream(const BlockStream&) = delete;

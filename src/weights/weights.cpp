@@ -14,6 +14,7 @@
 #include "weights/dequantized.h"
 #include "weights/listing.h"
 #include "weights/name_pattern.h"
+#include "weights/offload.h"
 #include "weights/packed_cache.h"
 #include "weights/seeded.h"
 
@@ -98,35 +99,6 @@ void add_list(std::string& text, const std::vector<std::string>& items, std::str
 
 }  // namespace
 
-bool KnownTensors::checked(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  return checked_.contains(name);
-}
-
-void KnownTensors::add_checked(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  checked_.insert(name);
-}
-
-std::optional<bool> KnownTensors::spoiled_by_f16(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = spoiled_.find(name);
-  return found == spoiled_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void KnownTensors::add_spoiled_by_f16(const std::string& name, bool spoiled) {
-  const std::lock_guard lock(mutex_);
-  spoiled_[name] = spoiled;
-}
-
-std::vector<std::string> KnownTensors::kept_wider() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> names;
-  for (const auto& [name, spoiled] : spoiled_)
-    if (spoiled) names.push_back(name);
-  return names;
-}
-
 WeightTypes automatic_types(const TensorSource& source, const Backend& backend) {
   const WeightTypes as_stored{.compact_factors = asked_factors(Precision::automatic, true, backend)};
   if (!backend.prefers_bf16()) return as_stored;
@@ -162,8 +134,9 @@ Weights Weights::seeded(Backend& backend, LoadOptions options) { return {seeded_
 
 Weights Weights::later() const {
   Weights rest = *this;
-  rest.options_ = {.types = options_.types, .cache_of_part = options_.cache_of_part, .changes = options_.changes};
-  rest.read_ = {}, rest.missing_ = {}, rest.misshapen_ = {}, rest.unreadable_ = {}, rest.non_finite_ = {};
+  rest.options_ = {
+      .types = options_.types, .cache_of_part = options_.cache_of_part, .offload = options_.offload, .changes = options_.changes};
+  rest.read_ = {}, rest.requested_ = {}, rest.missing_ = {}, rest.misshapen_ = {}, rest.unreadable_ = {}, rest.non_finite_ = {};
   rest.report_ = {};
   rest.reading_ = Reading::full;
   rest.part_ = true;
@@ -195,9 +168,19 @@ const std::shared_ptr<BlockStream>& Weights::stream() {
 
 bool Weights::has(const std::string& name) const { return source_->has(name); }
 
+std::optional<Side> Weights::side_of(const std::string& name) const {
+  return options_.offload ? std::optional(options_.offload->side_of(name)) : std::nullopt;
+}
+
+void Weights::hold(size_t bytes) {
+  report_.bytes_held += int64_t(bytes);
+  if (SideScope::current() == Side::card) report_.bytes_on_card += int64_t(bytes);
+}
+
 // Whether the source has the tensor with this shape; if not, records the error.
 bool Weights::expect(const std::string& name, const Shape& shape) {
   check_canceled();
+  if (!read_.contains(name)) requested_.push_back(name);
   if (!source_->has(name)) {
     read_.insert(name);
     missing_.push_back(fmt::format("'{}' {}", name, shape));
@@ -278,11 +261,10 @@ Tensor Weights::values_of(const std::string& name, const Tensor& x, std::optiona
 // A copy on the backend or its host, in dtype `to`.
 Tensor Weights::converted(const std::string& name, const Tensor& x, DType to, Backend& where) {
   Tensor y = Tensor::empty(where, x.shape(), to);
-  report_.bytes_held += int64_t(y.bytes());
-  unless_dry(*backend_, [&] {
-    where.upload(x.dtype() == DType::f64 ? as_f32(x) : x, y);
-    source_->release(name);
-  });
+  hold(y.bytes());
+  // In a dry run, a device with two sides takes the memory where the tensor is uploaded.
+  if (backend_->computes() || (&where == backend_ && SideScope::current())) where.upload(x.dtype() == DType::f64 ? as_f32(x) : x, y);
+  unless_dry(*backend_, [&] { source_->release(name); });
   return y;
 }
 
@@ -315,10 +297,12 @@ template <class Load> Tensor Weights::shared_or(const std::string& key, const st
 }
 
 Tensor Weights::tensor(const std::string& name, const Shape& shape) {
+  const SideScope side(side_of(name));
   return shared_or(name, name, shape, [&] { return own_tensor(name, shape); });
 }
 
 Tensor Weights::table(const std::string& name, const Shape& shape) {
+  const SideScope side(side_of(name));
   return shared_or("table " + name, name, shape, [&] { return own_table(name, shape); });
 }
 
@@ -335,9 +319,13 @@ Tensor Weights::own_table(const std::string& name, const Shape& shape) {
   const bool wider = x.dtype() == DType::f64 || (is_compact(x.dtype()) && !rows);
   if (!rows) x = x.dtype() == DType::f64 ? as_f32(x) : values_of(name, x);
   const DType wanted = is_blocked(x.dtype()) ? x.dtype() : options_.types.hold.value_or(x.dtype());
-  const DType hold = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
-  if (wider || hold != x.dtype() || !source_->mapped(name)) return converted(name, x, hold, *backend_);
-  if (&x.backend() != backend_) return x.to(*backend_);
+  const DType to = wanted == x.dtype() ? wanted : size_of(wanted) < size_of(x.dtype()) ? fitting(name, x, wanted) : x.dtype();
+  if (wider || to != x.dtype() || !source_->mapped(name)) return converted(name, x, to, *backend_);
+  if (&x.backend() != backend_) {
+    if (SideScope::current() == Side::card) hold(x.bytes());
+    const SideScope mapped(SideScope::current(), true);
+    return x.to(*backend_);
+  }
   source_->release(name);
   return x;
 }
@@ -375,6 +363,7 @@ Weight Weights::from_cache(const std::string& name, const Shape& shape, WeightKi
 }
 
 Weight Weights::weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows, int64_t groups) {
+  const SideScope side(side_of(name));
   const std::string key = fmt::format("{} {} {} {} {}", int(kind), exact, rows ? rows->begin : 0, rows ? rows->end : -1, name);
   const bool shares = options_.shared && reading_ == Reading::full && !changes(name);
   Weight w = shares ? options_.shared->weight(key) : Weight();
@@ -405,7 +394,7 @@ std::shared_ptr<const WeightBranch> Weights::branch_of(const Weight& w, std::opt
                 .prepared = backend_->prepare(x, kind, {}),
                 .backend = backend_,
                 .kind = kind};
-    report_.bytes_held += int64_t(part.prepared->bytes);
+    hold(part.prepared->bytes);
     return part;
   };
   return std::make_shared<WeightBranch>(
@@ -419,7 +408,7 @@ Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKi
   const bool stays = stays_as_stored(name, shape, kind);
   if (Weight kept = stays || rows || groups != 1 ? Weight() : from_cache(name, shape, kind)) {
     count(name, shape.numel(), int64_t(bytes_of(stored_type(name), shape.numel())));
-    report_.bytes_held += int64_t(kept.prepared->bytes);
+    hold(kept.prepared->bytes);
     if (kept.form.hold != options_.types.hold.value_or(kept.form.hold)) report_.kept_wider.push_back(name);
     return kept;
   }
@@ -433,7 +422,7 @@ Weight Weights::own_weight(const std::string& name, const Shape& shape, WeightKi
   form.factors = factors_for(form, exact);
   Weight weight{
       .name = name, .shape = x.shape(), .form = form, .prepared = backend_->prepare(x, kind, form), .backend = backend_, .kind = kind};
-  report_.bytes_held += int64_t(weight.prepared->bytes);
+  hold(weight.prepared->bytes);
   if (options_.cache && !rows && groups == 1 && !changes(name))
     if (auto storage = weight.prepared->storage())
       options_.cache->add(name, {.shape = shape, .kind = kind, .form = form, .data = std::move(storage), .bytes = weight.prepared->bytes},
@@ -450,22 +439,25 @@ bool Weights::stays_as_stored(const std::string& name, const Shape& shape, Weigh
 
 Weight Weights::weight_in_place(const std::string& name, Tensor x, bool mapped, WeightKind kind, bool exact, std::optional<Rows> rows) {
   const bool compact = is_compact(x.dtype());
-  const DType hold = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
-  if (hold != x.dtype()) x = converted(name, x, hold, backend_->host());
-  else if (mapped) x = in_use(name, x);
-  else report_.bytes_held += int64_t(x.bytes());
+  const DType to = compact ? x.dtype() : fitting(name, x, options_.types.hold.value_or(x.dtype()));
+  const bool on_card = SideScope::current() == Side::card;
+  if (to != x.dtype()) x = converted(name, x, to, backend_->host());
+  else if (mapped && !on_card) x = in_use(name, x);
+  else hold(x.bytes());
   const DType factors = compact ? options_.types.compact_factors.value_or(options_.types.factors) : options_.types.factors;
-  WeightForm form{.hold = hold, .factors = factors, .in_place = true};
+  WeightForm form{.hold = to, .factors = factors, .in_place = true};
   form.factors = factors_for(form, exact);
   Tensor scale = compact ? scale_of(name, rows) : Tensor();
   if (scale) scale = scale.to(*backend_);
-  return {.name = name,
-          .shape = x.shape(),
-          .form = form,
-          .prepared = backend_->prepare(x, kind, form),
-          .backend = backend_,
-          .kind = kind,
-          .scale = std::move(scale)};
+  Weight weight{.name = name,
+                .shape = x.shape(),
+                .form = form,
+                .prepared = backend_->prepare(x, kind, form),
+                .backend = backend_,
+                .kind = kind,
+                .scale = std::move(scale)};
+  if (on_card && mapped) unless_dry(*backend_, [&] { source_->release(name); });
+  return weight;
 }
 
 void Weights::finish() const {

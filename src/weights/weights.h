@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/side.h"
 #include "core/weight.h"
 #include "hearth/progress.h"
 
@@ -31,6 +32,7 @@ struct TensorInfo {
 class BlockStream;     // weights/block_stream.h
 class BlockUse;        // weights/block_stream.h
 class LoadedWeights;   // weights/changes.h
+class Offload;         // weights/offload.h
 class PackedCache;     // weights/packed_cache.h
 struct WeightChanges;  // weights/changes.h
 
@@ -103,7 +105,9 @@ struct LoadOptions {
   // reaches them, and checked then.
   double resident = 1;
   std::shared_ptr<KnownTensors> known;  // shared by all that load the same tensors; absent: every tensor is checked
-  std::shared_ptr<BlockUse> use;        // counts the blocks that are loaded later; absent: nothing does
+  // Which blocks are on the card of a device with two sides; null: all are.
+  std::shared_ptr<const Offload> offload;
+  std::shared_ptr<BlockUse> use;  // counts the blocks that are loaded later; absent: nothing does
   // Of a run's own network. The source is that of changed(); absent: none.
   std::shared_ptr<const WeightChanges> changes;
   std::shared_ptr<const LoadedWeights> shared;  // supplies what does not change
@@ -143,6 +147,8 @@ class Weights {
   // For Blocks. Loads those that do not stay in memory; nullptr if all do, or if nothing is loaded (Reading).
   const std::shared_ptr<BlockStream>& stream();
   const LoadOptions& options() const { return options_; }
+  // Where the tensor belongs, on a device with two sides; nullopt: wherever the device puts it.
+  std::optional<Side> side_of(const std::string& name) const;
   void count_block(bool stays) { ++report_.blocks, report_.blocks_in_memory += stays; }
   bool sound() const { return missing_.empty() && misshapen_.empty() && unreadable_.empty() && non_finite_.empty(); }
 
@@ -164,6 +170,7 @@ class Weights {
   struct Report {
     int64_t tensors = 0, parameters = 0, bytes_held = 0;  // bytes_held: without mapped tables and parts that are loaded later
     int64_t bytes_mapped = 0;                             // of weights that are used in the mapped file
+    int64_t bytes_on_card = 0;                            // of bytes_held, on the card of a device with two sides
     int64_t bytes_stored = 0;                             // of the tensors, in the file
     int64_t blocks = 0, blocks_in_memory = 0;             // of the network, and those that stay
     // Tensors that keep their stored dtype because f16 cannot represent them (a value beyond 65504, or a relative L2 error above 2⁻¹⁰ from
@@ -174,11 +181,13 @@ class Weights {
   const Report& report() const { return report_; }
   // Stored bytes of the largest tensor that has been requested since the last call and does not stay in the file.
   int64_t take_largest_read() { return std::exchange(largest_read_, 0); }
-  const std::set<std::string>& names_read() const { return read_; }  // requested so far
+  const std::set<std::string>& names_read() const { return read_; }         // requested so far
+  const std::vector<std::string>& requested() const { return requested_; }  // the same in the order of the first requests
 
  private:
   bool expect(const std::string& name, const Shape& shape);
   void count(const std::string& name, int64_t values, int64_t bytes);
+  void hold(size_t bytes);  // counts them in the report
   enum class Stays { in_file, in_memory };
   bool changes(const std::string& name) const;
   Weight own_weight(const std::string& name, const Shape& shape, WeightKind kind, bool exact, std::optional<Rows> rows, int64_t groups);
@@ -202,6 +211,7 @@ class Weights {
   LoadOptions options_;
   std::shared_ptr<const std::map<std::string, TensorInfo>> listed_;
   std::set<std::string> read_;
+  std::vector<std::string> requested_;
   std::vector<std::string> missing_, misshapen_, unreadable_, non_finite_;
   Report report_;
   int64_t bytes_total_ = 0, largest_read_ = 0;

@@ -57,8 +57,7 @@ std::shared_ptr<const Storage> Split::allocate(size_t bytes) {
 
 void Split::transfer(Side from, const std::shared_ptr<const Storage>& x, const std::shared_ptr<const Storage>& y) {
   Tensor to = bytes_of(y);
-  if (from == Side::host) card_->upload(bytes_of(x), to);
-  else card_->download(bytes_of(x), to);
+  if (computes()) from == Side::host ? card_->upload(bytes_of(x), to) : card_->download(bytes_of(x), to);
   count(other(from), x->size);
 }
 
@@ -109,7 +108,7 @@ void Split::upload(const Tensor& x, Tensor& y) {
   const bool whole = is_whole(y), settled = !whole && state.has_contents() && !state.floating;
   const Side side = belongs ? *belongs : settled && !state.on_host ? Side::card : undecided_ ? undecided_() : Side::host;
   Tensor own = written(y, side, false, !belongs && !settled);
-  at(side).upload(x, own);
+  if (computes()) at(side).upload(x, own);
   if (side == Side::card) count(side, own.bytes());
   if (belongs) copies.pin(side);
 }
@@ -118,7 +117,8 @@ void Split::download(const Tensor& x, Tensor& y) {
   if (x.numel() == 0) return;
   const Copies::State state = copies_of(x).state();
   const Side side = state.on_card && !state.on_host ? Side::card : Side::host;
-  at(side).download(there(x, side), y);
+  const Tensor own = there(x, side);
+  if (computes()) at(side).download(own, y);
   if (side == Side::card) count(Side::host, y.bytes());
 }
 

@@ -27,6 +27,7 @@ Weight last_slice(const Scope& w, const Shape& shape) {
   const Tensor all = w.tensor("weight", shape);
   if (!all) return {};
   Backend& device = w.backend();
+  const SideScope side(w.weights().side_of(w.path() + ".weight"));
   const Shape kept{shape[0], shape[1], shape[3], shape[4]};
   const Tensor last = ops::contiguous(all.to(device.host()).slice(2, shape[2] - 1, shape[2])).view(kept);
   const WeightTypes& types = w.weights().options().types;
