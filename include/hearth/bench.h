@@ -31,6 +31,7 @@ struct BenchOptions {
   std::string variant;                   // as in OpenOptions
   std::optional<int64_t> width, height;  // pixels; absent: the model's native size
   std::string device = "cpu";
+  std::optional<int64_t> gpu_layers;  // as in OpenOptions and LanguageOptions; of a language model, or the parts of an image model
   int threads = 0;
   Precision precision = Precision::automatic;  // automatic: generated weights are f16
   int repeats = 3;                             // the result is the median

@@ -51,6 +51,10 @@ struct OpenOptions {
   std::string device = "cpu";
   int threads = 0;           // 0: one per CPU
   bool pin_threads = false;  // pin each thread, including the calling one, to its own CPU while the model is open
+  // On a GPU: the first blocks of each network are there, the others on the CPU, and what is outside of a network's blocks is where the
+  // last of them is. gpu_layers: how many blocks of each network. gpu_memory: as many as fit for a run that takes at most so many bytes of
+  // the GPU, of the denoiser first; implies load_when_needed. UsageError for both, and for a device without memory of its own.
+  std::optional<int64_t> gpu_layers, gpu_memory;
   Precision precision = Precision::automatic;
   // Packed-weight cache: a folder that keeps weights as packed for this CPU, so that the next open() skips packing. Created if it does not
   // exist. Empty: no cache.
@@ -213,8 +217,9 @@ class Model {
 
   // Memory that generate() will need, found by a dry run. UsageError if the request would be refused.
   struct Prediction {
-    int64_t bytes = 0;  // peak memory of the process
-    std::string mode;   // "all networks stay in memory"
+    int64_t bytes = 0;                 // peak memory of the process
+    std::string mode;                  // "all networks stay in memory"
+    std::optional<int64_t> gpu_bytes;  // peak memory of the GPU, with OpenOptions::gpu_layers or gpu_memory
   };
   Prediction predict_memory(const Request& request);  // prepare(request).memory()
 

@@ -25,6 +25,11 @@ struct LanguageOptions {
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0: one per CPU
   bool pin_threads = false;
+  // On a GPU: the first layers are there with their part of the KV cache, the others on the CPU; embeddings and output matrix are on the
+  // GPU if all layers are. gpu_layers: how many. gpu_memory: as many as fit if texts of gpu_context tokens take at most so many bytes of
+  // the GPU. UsageError for both, and for a device without memory of its own.
+  std::optional<int64_t> gpu_layers, gpu_memory;
+  std::optional<int64_t> gpu_context;  // default: what the model was trained for, at most 8192; longer texts are refused
   // Applies to weights that are not quantized; automatic: as stored. Block types (GGUF) keep their type; automatic multiplies their
   // integers with activations quantized to 16 bits, f32 multiplies the dequantized f32 values.
   Precision precision = Precision::automatic;
@@ -191,6 +196,11 @@ class LanguageModel {
     int64_t weight_bytes = 0;                // memory-mapped: resident as they are read, evicted if other programs need memory
     int64_t unpacked_bytes = 0;              // of weights that are unpacked into memory (QuantizedWeights), in addition
     int64_t cache_bytes = 0;                 // KV cache of `context` tokens
+    // Of a model that is divided: layers on the GPU, and the peak memory that they take there, of the bytes above and more.
+    struct Gpu {
+      int64_t layers = 0, of_layers = 0, bytes = 0;
+    };
+    std::optional<Gpu> gpu;
   };
   Plan plan(const CompletionRequest& request) const;
   // Reuses the KV cache for the tokens that the prompt shares with the previous run, which changes only the time.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/gpu_share.h"
 #include "backends/backends.h"
 #include "bench/bench_model.h"
 #include "core/memory.h"
@@ -28,7 +29,7 @@ struct TimedPart : BenchTime {
 void reset_process_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
-  const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  const auto device = bench_device(options);
   const BenchModel model(options, roles);
   const auto note = [&](int64_t done) {
     if (options.progress) options.progress({.phase = "measure", .done = done, .total = 4});
@@ -92,6 +93,15 @@ Bench bench_parts(const BenchOptions& options, const std::vector<Role>& roles) {
 
 }  // namespace
 
+std::shared_ptr<Backend> api::bench_device(const BenchOptions& options) {
+  const std::shared_ptr<Backend> device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  const GpuShare share = gpu_share(options.gpu_layers, {});
+  const std::shared_ptr<Backend> divided = share ? shared_split(device) : nullptr;
+  const std::shared_ptr<Backend> chosen = divided ? divided : device;
+  require_divided(share, {&chosen, 1});
+  return chosen;
+}
+
 Bench bench(const BenchOptions& given) {
   BenchOptions options = given;
   options.model = hub::local_model(options.model).string();
@@ -101,6 +111,8 @@ Bench bench(const BenchOptions& given) {
   const std::string& what = options.what;
   const std::vector<std::string> benchmarks = image_benchmarks();
   const bool whole = what.empty() || std::ranges::find(benchmarks, what) != benchmarks.end();
+  const bool divisible = whole || what == "step" || what == "vae" || what == "clip";
+  if (options.gpu_layers && !divisible) fail<UsageError>("bench: --gpu-layers applies to models and their parts, not to '{}'", what);
   if (!options.only.empty() && what != "ops") fail<UsageError>("bench: --filter applies to ops, not to '{}'", what);
   if (!options.hold.empty() && what != "ops") fail<UsageError>("bench: --ops-weight-type applies to ops; use --precision for '{}'", what);
   if (what.empty() && benches_language(options.model)) {

@@ -28,6 +28,9 @@ struct Products : Observer {
 nlohmann::json machine_json(Backend& device, const Ceilings& ceilings);
 std::string machine_text(Backend& device, const Ceilings& ceilings);
 
+// The device of the options, divided if they say how (BenchOptions::gpu_layers). Errors of make_backend, UsageError.
+std::shared_ptr<Backend> bench_device(const BenchOptions& options);
+
 Bench bench_ops(const BenchOptions& options);      // bench_ops.cpp
 Bench bench_blocks(const BenchOptions& options);   // bench_parts.cpp
 Bench bench_threads(const BenchOptions& options);  // bench_parts.cpp

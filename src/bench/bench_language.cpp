@@ -30,10 +30,12 @@ struct WeightBytes : Observer {
   int64_t bytes = 0;
 };
 
-Loaded load(const fs::path& path, Precision precision, Backend& device) {
+Loaded load(const fs::path& path, const BenchOptions& options, Backend& device) {
   const LanguageCheckpoint checkpoint = models::open_language_checkpoint(path);
   const auto [name, family] = models::find_family(checkpoint);
-  return {models::load_language_model(family, checkpoint, device, {.types = held_types(precision, device)}), name};
+  const models::LoadRequest request{.types = held_types(options.precision, device),
+                                    .card_blocks = options.gpu_layers.value_or(models::all_blocks)};
+  return {models::load_language_model(family, checkpoint, device, request), name};
 }
 
 constexpr int64_t prompt_tokens = 512, decode_tokens = 64;
@@ -56,15 +58,15 @@ Bench bench_language(const BenchOptions& options) {
   std::optional<GeneratedLanguageFile> generated;
   if (geometry) generated.emplace(*geometry, type, options.keep, options.progress);
   const fs::path path = generated ? generated->path() : fs::path(options.model);
-  const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
+  const auto device = bench_device(options);
   note(0);
   const Ceilings ceilings = measure_ceilings(*device);
 
   // The first load fills the page cache; the second one is measured.
   std::vector<int32_t> prompt;
-  { Loaded first = load(path, options.precision, *device); }
+  { Loaded first = load(path, options, *device); }
   const auto start = Clock::now();
-  Loaded loaded = load(path, options.precision, *device);
+  Loaded loaded = load(path, options, *device);
   const double load_seconds = seconds_since(start);
   models::LanguageModel& model = *loaded.model;
   const int64_t V = model.sizes().vocabulary;

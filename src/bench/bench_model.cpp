@@ -207,7 +207,8 @@ Shape BenchModel::image_latents() const {
 
 std::unique_ptr<Networks> BenchModel::open(Backend& device) const {
   const std::optional<WeightTypes> types = weight_types(options_.precision, device);
-  const models::LoadRequest request{.variant = options_.variant, .types = types};
+  const models::LoadRequest request{
+      .variant = options_.variant, .types = types, .card_blocks = options_.gpu_layers.value_or(models::all_blocks)};
   std::vector<Networks::Member> members;
   for (const auto& member : members_) members.push_back({.checkpoint = *checkpoint_, .components = member->components(), .roles = roles_});
   return std::make_unique<Networks>(members, device, request);

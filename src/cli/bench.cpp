@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/open_flags.h"
 #include "cli/progress_line.h"
+#include "core/error.h"
 
 namespace hearth::cli {
 namespace {
@@ -89,6 +90,8 @@ void run_bench(std::span<const std::string> arguments) {
   options.variant = common.variant;
   options.device = common.device;
   options.threads = common.threads;
+  options.gpu_layers = common.gpu_layers;
+  if (common.gpu_memory) fail<UsageError>("bench: --gpu-memory divides networks for a run, expected --gpu-layers");
   options.precision = common.precision;
   options.cancel = &canceled;
   Bench measured;

@@ -216,6 +216,7 @@ void run_chat(std::span<const std::string> arguments) {
     return;
   }
 
+  f.open.gpu_context = f.sampling.request.context;
   ProgressLine line;
   LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },
                                     [&](const LanguageModel& unread) { log_info(memory_text(plan_of(f, unread, conversation))); });

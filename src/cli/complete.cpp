@@ -75,6 +75,7 @@ void run_complete(std::span<const std::string> arguments) {
   f.add_to(flags);
   if (!flags.parse(arguments)) return;
   const CompletionRequest request = f.resolved();
+  f.open.gpu_context = request.context;
 
   ProgressLine line;
   LanguageModel model = f.open.open([&line](const Progress& p) { line.update(p); },

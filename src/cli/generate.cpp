@@ -200,7 +200,11 @@ void run_generate(std::span<const std::string> arguments) {
     Job job = model.prepare(request);
     if (batch == 0 && f.open.model.empty())
       log_info("no --model: using the built-in demo model, a toy; hearth pull ORG/NAME downloads a checkpoint, -m PATH runs it");
-    if (batch == 0) log_info(fmt::format("memory: {:.2f} GB planned, {}", double(job.memory().bytes) * 1e-9, job.memory().mode));
+    if (batch == 0) {
+      const Model::Prediction memory = job.memory();
+      const std::string gpu = memory.gpu_bytes ? fmt::format(" and {} of the GPU", format_bytes(*memory.gpu_bytes)) : "";
+      log_info(fmt::format("memory: {:.2f} GB{} planned, {}", double(memory.bytes) * 1e-9, gpu, memory.mode));
+    }
     const Generation made = job.run();
     results.add(made);
     advance_seeds(request, made);

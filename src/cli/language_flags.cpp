@@ -83,6 +83,7 @@ void LanguageFlags::add_model(Flags& flags) {
 void LanguageFlags::add_device(Flags& flags) {
   flags.group("Memory and performance");
   add_device_flag(flags, "--device", device_help, device, "");
+  add_gpu_share(flags, "layers", gpu_layers, gpu_memory);
   add_threads(flags, threads).in_basic_help();
   add_pin_threads(flags, pin);
   flags
@@ -102,6 +103,9 @@ LanguageOptions LanguageFlags::options() const {
                     .device = named_device(device),
                     .threads = threads,
                     .pin_threads = pin,
+                    .gpu_layers = gpu_layers,
+                    .gpu_memory = gpu_memory,
+                    .gpu_context = gpu_context,
                     .precision = precision_of(precision),
                     .loras = loras,
                     .cancel = &canceled};
@@ -237,8 +241,11 @@ Completion print_completion(LanguageModel& model, CompletionRequest request, boo
 
 std::string memory_text(const LanguageModel::Plan& plan) {
   const std::string unpacked = plan.unpacked_bytes > 0 ? fmt::format("{} of unpacked weights, ", format_bytes(plan.unpacked_bytes)) : "";
-  return fmt::format("memory: {} of memory-mapped weights, {}{} of KV cache for a context of {} tokens", format_bytes(plan.weight_bytes),
-                     unpacked, format_bytes(plan.cache_bytes), plan.context);
+  const std::string gpu = plan.gpu ? fmt::format("; {} of {} layers on the GPU, with {} at most", plan.gpu->layers, plan.gpu->of_layers,
+                                                 format_bytes(plan.gpu->bytes))
+                                   : "";
+  return fmt::format("memory: {} of memory-mapped weights, {}{} of KV cache for a context of {} tokens{}", format_bytes(plan.weight_bytes),
+                     unpacked, format_bytes(plan.cache_bytes), plan.context, gpu);
 }
 
 std::string speed_text(const Completion& made) {

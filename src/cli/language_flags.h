@@ -10,11 +10,13 @@ namespace hearth::cli {
 struct LanguageFlags {
   std::string model, variant, device = "cpu", precision = "auto", cache_type = "f32";
   int threads = 0;
+  std::optional<int64_t> gpu_layers, gpu_memory;
+  std::optional<int64_t> gpu_context;  // LanguageOptions::gpu_context
   bool pin = false;
   std::vector<Lora> loras;
 
   void add_model(Flags& flags);   // --model --variant
-  void add_device(Flags& flags);  // --device --threads --pin-threads --precision --kv-cache-type
+  void add_device(Flags& flags);  // --device --gpu-layers --gpu-memory --threads --pin-threads --precision --kv-cache-type
   LanguageOptions options() const;
   // before_loading as in LanguageOptions.
   LanguageModel open(const OnProgress& progress, const std::function<void(const LanguageModel&)>& before_loading = {}) const;

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <limits>
+
 #include "cli/command.h"
 #include "cli/log.h"
 #include "core/error.h"
@@ -31,6 +33,7 @@ void OpenFlags::add_variant(Flags& flags) { cli::add_variant(flags, variant); }
 
 void OpenFlags::add_device(Flags& flags) {
   add_device_flag(flags, "--device", device_help, device, "");
+  add_gpu_share(flags, "blocks of each network", gpu_layers, gpu_memory);
   add_threads(flags, threads);
   flags
       .choice("--precision", "", "Type that weights are held in; auto: as stored, but 16-bit weights become bf16 on CPUs with AMX",
@@ -106,6 +109,21 @@ Flag& add_threads(Flags& flags, int& threads) {
                    [&threads](const std::string& t) { threads = int(parse_integer(t, 1, 1024)); });
 }
 
+void add_gpu_share(Flags& flags, std::string_view what, std::optional<int64_t>& layers, std::optional<int64_t>& memory) {
+  flags
+      .add("--gpu-layers", "N|all",
+           fmt::format(
+               "Put the first N {} on the GPU of --device and the rest on the CPU; what is outside of them is on the GPU if all are", what),
+           "all",
+           [&layers](const std::string& t) {
+             constexpr int64_t most = std::numeric_limits<int64_t>::max();
+             layers = t == "all" ? most : parse_integer(t, 0, most);
+           })
+      .also("-ngl,--n-gpu-layers");
+  flags.add("--gpu-memory", "SIZE", fmt::format("Put as many {} on the GPU as fit if it may use so much memory (K, M, G)", what),
+            "no limit", [&memory](const std::string& t) { memory = parse_size(t); });
+}
+
 Flag& add_pin_threads(Flags& flags, bool& pin) { return flags.toggle("--pin-threads", "Pin each thread to its own CPU", pin); }
 
 Flag& add_variant(Flags& flags, std::string& variant) {
@@ -137,6 +155,8 @@ OpenOptions OpenFlags::options() const {
   options.refiner = refiner;
   options.preview_decoder = preview_decoder;
   options.pin_threads = pin;
+  options.gpu_layers = gpu_layers;
+  options.gpu_memory = gpu_memory;
   options.warn = [](const std::string& line) { log_warning(line); };
   for (const auto& [name, path] : components()) options.components[name].path = path;
   for (const ComponentInfo& c : list_components())

@@ -35,6 +35,7 @@ void run_perplexity(std::span<const std::string> arguments) {
 
   request.text = file.empty() ? read_input() : read_text(file);
   ProgressLine line;
+  open.gpu_context = request.context;
   const OnProgress progress = [&line](const Progress& p) { line.update(p); };
   LanguageModel model = open.open(progress);
   request.progress = progress;

@@ -133,6 +133,8 @@ struct ServeFlags {
     options.models.image.threads = open.threads;
     options.models.image.precision = precision_of(open.precision);
     options.models.image.pin_threads = open.pin;
+    options.models.image.gpu_layers = open.gpu_layers;
+    options.models.image.gpu_memory = open.gpu_memory;
     options.http.api_keys = api_keys;
     if (!key_file.empty()) {
       const std::string text = read_file(key_file);

@@ -48,6 +48,10 @@ struct MemoryPlan {
 // whole context, at most a quarter of the memory that is available, at least one text.
 MemoryPlan plan_memory(const models::LanguageModel& model, const EngineOptions& options, int64_t available);
 
+// Takes the memory that an engine with this plan takes at most, in a dry run: all texts at once, and a pass of as many tokens as there can
+// be.
+void rehearse(models::LanguageModel& dry, const EngineOptions& options, const MemoryPlan& plan);
+
 // The queue is full: `seconds` until it is worth trying again.
 class OverloadedError : public Error {
  public:

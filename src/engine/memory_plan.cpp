@@ -59,4 +59,22 @@ MemoryPlan plan_memory(const models::LanguageModel& model, const EngineOptions& 
   return plan;
 }
 
+void rehearse(models::LanguageModel& dry, const EngineOptions& options, const MemoryPlan& plan) {
+  const int64_t context = options.context ? options.context : dry.sizes().positions;
+  const int64_t tokens = std::min({options.pass_tokens, dry.pass_tokens(), context});
+  const auto pool = dry.make_pool(options.cache_type, plan.pages);
+  const std::vector<int32_t> ids(size_t(tokens), 0);
+  const auto ignored = [](int64_t, std::span<const float>) {};
+  std::vector<std::unique_ptr<models::PooledText>> texts;
+  for (int64_t i = 0; i < std::min(plan.parallel, tokens); ++i) {
+    auto text = dry.start(pool, context);
+    const int64_t count = i == 0 ? tokens : 1;
+    if (!text->reserve(count)) break;
+    const models::LanguageModel::Slice slice{
+        .text = text.get(), .ids = std::span(ids).first(size_t(count)), .length = count, .logits = ignored};
+    dry.feed(std::span(&slice, 1));
+    texts.push_back(std::move(text));
+  }
+}
+
 }  // namespace hearth::engine

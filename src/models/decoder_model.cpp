@@ -94,7 +94,9 @@ class DecoderModel final : public LanguageModel {
       const int64_t rows = std::min(logit_rows, count - row);
       const Tensor y = dense_on_host(net_.head(hidden.slice(0, row, row + rows)));
       const int64_t V = y.size(1);
-      for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
+      unless_dry(y.backend(), [&] {
+        for (int64_t r = 0; r < rows; ++r) logits(row + r, {y.data<float>() + r * V, size_t(V)});
+      });
     }
   }
 
@@ -139,7 +141,9 @@ void DecoderModel::feed(std::span<const Slice> slices) {
   for (int64_t begin = 0; const Slice& slice : slices) {
     if (slice.hidden) {
       const Tensor own = dense_on_host(hidden.slice(0, begin, begin + std::ssize(slice.ids)));
-      for (int64_t t = 0; t < own.size(0); ++t) slice.hidden(t, {own.data<float>() + t * own.size(1), size_t(own.size(1))});
+      unless_dry(own.backend(), [&] {
+        for (int64_t t = 0; t < own.size(0); ++t) slice.hidden(t, {own.data<float>() + t * own.size(1), size_t(own.size(1))});
+      });
     }
     begin += std::ssize(slice.ids);
   }

@@ -107,6 +107,7 @@ struct MemoryPlan {
   bool release = false;                 // each is released as soon as its work is done
   std::optional<int64_t> tile;          // the autoencoder decodes in tiles with sides of this many latent pixels
   Residence resident;                   // components whose blocks do not all stay in memory while they work
+  OnCard on_card = {};                  // where the run decides it (LoadRequest::card_memory)
   std::map<std::string, int64_t> held;  // bytes of each component's weights that stay in memory while it works
   std::string base_mode, mode;          // in words: "all networks stay in memory"; the second with the residence
   std::vector<std::string> warnings;
@@ -114,6 +115,12 @@ struct MemoryPlan {
   int64_t process = 0;      // peak memory of the process, in bytes
   int64_t weights = 0;      // of it, held from the start
   int64_t activations = 0;  // largest number of other bytes during the run, without the threads' scratch of some MB each
+  // The same of the cards of devices with two sides, which are not memory of the process; absent: there are none.
+  struct Card {
+    int64_t weights = 0, activations = 0;
+    int64_t peak() const { return weights + activations; }
+  };
+  std::optional<Card> card = {};
 };
 
 struct ImageResult {

@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "backends/plan/plan_backend.h"
+#include "backends/split/split_backend.h"
 #include "core/factors.h"
 #include "core/memory.h"
+#include "core/text/bytes.h"
 #include "weights/aliases.h"
 #include "weights/changes.h"
 #include "weights/gguf/gguf_language.h"
+#include "weights/offload.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::models {
@@ -78,11 +81,60 @@ LoadedLanguageModel load_language_model(const LanguageFamily& family, const Lang
   options.changes = adapted.changes;
   options.shared = adapted.shared;
   options.keep = adapted.keep;
+  std::vector<std::string> blocks;
+  if (dynamic_cast<SplitBackend*>(&device)) {
+    Weights names(checkpoint.tensors(), device, options, Weights::Reading::names);
+    family.build(checkpoint.config(), names);
+    blocks = blocks_of(names.requested());
+    options.offload = std::make_shared<const Offload>(blocks, request.card_blocks);
+  }
   Weights weights(adapted.changes ? changed(checkpoint.tensors(), adapted.changes) : checkpoint.tensors(), device, options);
   LoadedLanguageModel loaded{.model = family.build(checkpoint.config(), weights), .report = {}};
   weights.finish();
   loaded.report = report_of(checkpoint, options.types, weights.report());
+  if (options.offload)
+    loaded.report.card = {
+        .of_blocks = std::ssize(blocks), .blocks = options.offload->blocks_on_card(), .bytes = weights.report().bytes_on_card};
   return loaded;
+}
+
+int64_t card_bytes(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, SplitBackend& device, const LoadRequest& request,
+                   const AdaptedLoading& adapted, const UseLanguageModel& use, ComponentReport::Card* card) {
+  MemoryLedger ledger;
+  const auto twin = device.dry_twin(ledger);
+  const LoadedLanguageModel dry = load_language_model(family, checkpoint, *twin, request, {.changes = adapted.changes});
+  use(*dry.model);
+  if (card) *card = *dry.report.card;
+  return dynamic_cast<SplitBackend&>(*twin).card().ledger().use().peak;
+}
+
+int64_t most_card_blocks(const LanguageFamily& family, const LanguageCheckpoint& checkpoint, SplitBackend& device, const LoadRequest& given,
+                         const AdaptedLoading& adapted, const UseLanguageModel& use, int64_t limit) {
+  LoadRequest request = given;
+  request.progress = {};
+  ComponentReport::Card card;
+  const auto bytes_with = [&](int64_t blocks) {
+    request.card_blocks = blocks;
+    return card_bytes(family, checkpoint, device, request, adapted, use, &card);
+  };
+  if (const int64_t least = bytes_with(0); least > limit) {
+    const auto [needed, had] = in_gigabytes(least, limit);
+    fail<UsageError>("open: the GPU needs {} GB besides layers, expected at most the {} GB of --gpu-memory", needed, had);
+  }
+  int64_t fit = 0;  // with all blocks, what is outside of them is there, too
+  for (int64_t next = card.of_blocks, too_many = card.of_blocks + 1; too_many - fit > 1; next = (fit + too_many) / 2)
+    (bytes_with(next) <= limit ? fit : too_many) = next;
+  return fit;
+}
+
+UseLanguageModel use_of_text(int64_t prompt, int64_t context, DType cache, bool all_logits) {
+  return [prompt, context, cache, all_logits](LanguageModel& model) {
+    const std::vector<int32_t> ids(size_t(prompt), 0);
+    const auto text = model.start(context, cache);
+    const auto ignored = [](int64_t, std::span<const float>) {};
+    model.feed(*text, ids, all_logits ? 0 : prompt - 1, ignored);
+    if (prompt < context) model.feed(*text, std::span(ids).first(1), 0, ignored);
+  };
 }
 
 adapters::AdaptedNetwork adapted_network(const LanguageFamily& family, const LanguageCheckpoint& checkpoint) {

@@ -378,6 +378,8 @@ TEST_F(CompleteTest, every_flag_has_an_effect) {
   effects["--device"] = [&] {  // sums of f64 instead of f32
     return answer({"--device", "reference", "--logprobs", "0"}) != answer({"--logprobs", "0"});
   };
+  for (const std::string flag : {"--gpu-layers", "--gpu-memory"})
+    effects[flag] = [&, flag] { return go_on({flag, "2"}).err.find(flag + " divides networks") != std::string::npos; };
   effects["--threads"] = [&] { return answer({"--threads", "2"}) == plain && go_on({"--threads", "0"}).code == 2; };
   effects["--pin-threads"] = [&] { return answer({"--pin-threads"}) == plain && go_on({"--pin-threads", "--threads", "1000"}).code == 2; };
   effects["--precision"] = [&] { return answer({"--precision", "bf16", "--logprobs", "0"}) != answer({"--logprobs", "0"}); };

@@ -321,6 +321,9 @@ TEST_F(GenerateTest, every_flag_has_an_effect) {
     return pinned["pinned"] == true && free["pinned"] == false && generate({"--pin-threads", "--threads", "1000"}).code == 2;
   };
   effects["--memory-limit"] = [&] { return generate({"--memory-limit", "1M"}).code == 2 && generate({"--memory-limit", "9G"}).code == 0; };
+  // No GPU here: e2e divides networks.
+  for (const std::string flag : {"--gpu-layers", "--gpu-memory"})
+    effects[flag] = [&, flag] { return generate({flag, "2"}).err.find(flag + " divides networks") != std::string::npos; };
   effects["--vae-tiling"] = [&] {  // the demo model's tiles are as large as its images
     return generated({"--width", "192", "--vae-tiling", "on"}) != generated({"--width", "192"});
   };

@@ -119,6 +119,12 @@ TEST_F(GenerateTest, tiling_flags_without_effect_are_rejected) {
             "hearth: generate: tile size is 48 pixels, expected a multiple of 32\n");
   EXPECT_EQ(generate({"--memory-limit", "3X"}).err,
             "hearth: --memory-limit: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
+  EXPECT_EQ(generate({"--gpu-memory", "3X"}).err,
+            "hearth: --gpu-memory: '3X' is not a size, expected a number of bytes or one with K, M, G or T\n");
+  EXPECT_EQ(generate({"--gpu-layers", "few"}).code, 2);
+  EXPECT_EQ(generate({"--gpu-layers", "all"}).err,
+            "hearth: open: --gpu-layers divides networks between a GPU and the CPU, but the device is cpu, expected a GPU, as in --device "
+            "vulkan\n");
   const Ended r = generate({"--vae-tiling", "on", "--vae-tile-size", "32"});
   EXPECT_NE(r.err.find("hearth: warning: the VAE works in tiles of 32 pixels, so images differ slightly from an untiled decode\n"),
             std::string::npos)

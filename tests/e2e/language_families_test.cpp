@@ -13,6 +13,7 @@
 #include "hearth/quantize.h"
 #include "models/language_loading.h"
 #include "models/language_registry.h"
+#include "support/detached_backend.h"
 #include "weights/seeded_file.h"
 
 namespace hearth::test {
@@ -34,8 +35,8 @@ class LanguageFamilies : public ::testing::Test {
     write_seeded_file(to / "model.safetensors", models::network_shapes(family, Config::parse(config.dump(), "config.json")), DType::f32,
                       threads);
   }
-  static Completion complete(const fs::path& path) {
-    LanguageModel model = LanguageModel::open(path, {.threads = 2});
+  static Completion complete(const fs::path& path, const std::string& device = "cpu", std::optional<int64_t> gpu_layers = {}) {
+    LanguageModel model = LanguageModel::open(path, {.device = device, .threads = 2, .gpu_layers = gpu_layers});
     std::vector<int32_t> ids;
     for (int32_t i = 0; i < 40; ++i) ids.push_back((i * 37 + 11) % 200);
     return model.complete(
@@ -71,6 +72,20 @@ TEST_F(LanguageFamilies, a_folder_and_its_gguf_file_give_the_same) {
     EXPECT_EQ(from_blocks.tokens.size(), 24u);
   }
   EXPECT_EQ(decoders, family_keys.size());
+}
+
+// The keys, values and states of each layer stay where the layer is.
+TEST_F(LanguageFamilies, a_part_of_the_layers_may_be_on_a_card) {
+  add_detached_backend();
+  for (const auto& [name_, family] : models::language_families()) {
+    const std::string name(name_);
+    SCOPED_TRACE(name);
+    if (name.starts_with("mock_")) continue;
+    write(name, family, folder / name);
+    const Completion whole = complete(folder / name, "reference"), divided = complete(folder / name, "detached", 1);
+    EXPECT_EQ(divided.tokens, whole.tokens);
+    EXPECT_EQ(divided.prompt_logprobs, whole.prompt_logprobs);
+  }
 }
 
 // The state of a text in a file, which another process continues from.

@@ -14,6 +14,7 @@
 #include "api/image/used_request.h"
 #include "api/run_scope.h"
 #include "api/settings/setting.h"
+#include "backends/split/split_backend.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/text/bytes.h"
@@ -112,7 +113,7 @@ Job::~Job() = default;
 
 Model::Prediction Job::memory() const {
   const models::MemoryPlan& plan = impl_->job->plan();
-  return {.bytes = plan.process, .mode = plan.mode};
+  return {.bytes = plan.process, .mode = plan.mode, .gpu_bytes = plan.card ? std::optional(plan.card->peak()) : std::nullopt};
 }
 
 Generation Job::run() {
@@ -129,6 +130,8 @@ Generation Job::run() {
   std::list<MemoryWatch> memory;
   memory.emplace_back(model.device->ledger());
   for (const auto& device : model.others) memory.emplace_back(device->ledger());
+  std::list<MemoryWatch> cards;
+  for (SplitBackend* device : api::divided_devices(model)) cards.emplace_back(device->card().ledger());
   models::ImageResult result = impl_->job->run([&](const Progress& p) {
     observer.set_phase(p.phase);
     if (request.progress) request.progress(p);
@@ -154,6 +157,7 @@ Generation Job::run() {
                .components = components};
   made.ended_after = run.ended_after = result.ended_after;
   for (const MemoryWatch& watch : memory) run.memory_peak += watch.peak();
+  for (const MemoryWatch& watch : cards) run.card_peak += watch.peak();
   if (result.state) made.state = api::to_run_state(*result.state, run);
   result.state = nullptr;
   for (const Tensor& image : result.images) {

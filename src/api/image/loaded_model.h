@@ -8,6 +8,10 @@
 #include "hearth/hearth.h"
 #include "models/image_model.h"
 
+namespace hearth {
+class SplitBackend;  // backends/split/split_backend.h
+}
+
 namespace hearth::api {
 
 struct LoadedModel {
@@ -29,8 +33,10 @@ struct Run {
   double seconds = 0;
   int64_t ended_after = 0;  // Generation::ended_after
   int64_t memory_peak = 0;  // of the devices' buffers, including weights
+  int64_t card_peak = 0;    // of the cards of devices that are divided
 };
 
+std::vector<SplitBackend*> divided_devices(const LoadedModel& model);
 std::string device_name(const Backend& device);  // "cpu avx2"
 std::string describe(LoadedModel& model);        // Model::description()
 // Generation::report. `debug`: DebugObserver::report(), or null.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "api/assets.h"
+#include "api/gpu_share.h"
 #include "api/image/array.h"
 #include "api/image/job.h"
 #include "api/places.h"
@@ -22,11 +23,12 @@ namespace {
 using api::Clock, api::OptionalCancel, api::seconds_since;
 
 // Adds the dtypes and devices of single components. `model` owns the devices.
-void add_components(const OpenOptions& options, api::LoadedModel& model, models::LoadRequest& request) {
+void add_components(const OpenOptions& options, const api::GpuShare& share, api::LoadedModel& model, models::LoadRequest& request) {
   for (const auto& [name, component] : options.components) {
     Backend* device = model.device.get();
     if (!component.device.empty()) {
-      model.others.push_back(shared_backend({.name = component.device, .threads = options.threads, .pinned = options.pin_threads}));
+      model.others.push_back(
+          api::open_device({.name = component.device, .threads = options.threads, .pinned = options.pin_threads}, share));
       device = request.devices[name] = model.others.back().get();
     }
     if (component.precision) request.types_of_some[name] = api::weight_types(*component.precision, *device);
@@ -78,7 +80,8 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   const auto root = std::filesystem::absolute(path).lexically_normal();
   impl->name = name_of(checkpoint, path);
   if (refiner) impl->refiner = name_of(*refiner, refiner_path);
-  impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
+  const api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
+  impl->device = api::open_device({.name = options.device, .threads = options.threads, .pinned = options.pin_threads}, share);
   models::LoadRequest request{.variant = options.variant,
                               .types = api::weight_types(options.precision, *impl->device),
                               .cache = options.cache,
@@ -86,9 +89,14 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
                               .progress = options.progress,
                               .when_needed = options.load_when_needed,
                               .memory_limit = options.memory_limit,
+                              .card_blocks = share.memory ? 0 : share.layers.value_or(models::all_blocks),
+                              .card_memory = share.memory,
                               .refiner = refiner ? &*refiner : nullptr,
                               .preview_decoder = hub::local_model(options.preview_decoder)};
-  add_components(options, *impl, request);
+  add_components(options, share, *impl, request);
+  std::vector<std::shared_ptr<Backend>> devices{impl->device};
+  devices.insert(devices.end(), impl->others.begin(), impl->others.end());
+  api::require_divided(share, devices);
   impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
   check_components(options, *impl->pipeline);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;

@@ -5,6 +5,7 @@
 #include "api/settings/a1111.h"
 #include "api/settings/recipe.h"
 #include "api/settings/report.h"
+#include "backends/split/split_backend.h"
 #include "core/memory.h"
 #include "core/text/utf8.h"
 #include "core/threads.h"
@@ -33,6 +34,7 @@ Json components_json(const std::vector<models::ComponentReport>& components) {
                                {"loads", c.block_loads},
                                {"load_seconds", c.block_load_seconds},
                                {"wait_seconds", c.block_wait_seconds}};
+    if (c.card) list.back()["gpu"] = {{"blocks", c.card->blocks}, {"of_blocks", c.card->of_blocks}, {"bytes", c.card->bytes}};
   }
   return list;
 }
@@ -81,6 +83,18 @@ Json request_json(const Run& run) {
 }
 
 }  // namespace
+
+// Each once.
+std::vector<SplitBackend*> divided_devices(const LoadedModel& model) {
+  std::vector<SplitBackend*> all;
+  const auto add = [&](Backend* device) {
+    auto* const divided = dynamic_cast<SplitBackend*>(device);
+    if (divided && std::ranges::find(all, divided) == all.end()) all.push_back(divided);
+  };
+  add(model.device.get());
+  for (const auto& device : model.others) add(device.get());
+  return all;
+}
 
 std::string device_name(const Backend& device) {
   return device.features().empty() ? device.name() : device.name() + " " + device.features();
@@ -133,6 +147,10 @@ std::string write_report(LoadedModel& model, const Run& run, const models::Image
       {"notes", model.pipeline->notes()},
       {"warnings", warnings},
   };
+  if (run.plan.card)
+    json["memory"]["gpu"] = {
+        {"planned", {{"weights", run.plan.card->weights}, {"activations", run.plan.card->activations}, {"peak", run.plan.card->peak()}}},
+        {"measured", {{"peak", run.card_peak}}}};
   for (const adapters::Coverage& c : r.adapters)
     json["adapters"].push_back({{"file", valid_utf8(c.path.string())},
                                 {"modules", c.modules},

@@ -115,6 +115,7 @@ Room room_for(const LanguageState& state, const CompletionRequest& request, int6
   if (prompt > most) fail<UsageError>("the prompt has {} tokens, expected at most the context length of {}", prompt, most);
   const int64_t max_tokens = std::min(requested, most - prompt);
   const Room room{.context = request.context ? most : prompt + max_tokens, .max_tokens = max_tokens};
+  require_card_room(state, room.context);
   const bool there = state.text && state.text->context() >= room.context;
   const int64_t bytes = state.model->cache_bytes(room.context, state.cache_type), available = system_available_bytes();
   if (!there && available > 0 && bytes > available)
@@ -156,6 +157,12 @@ TokenLogprob logprob_of(const sampling::LogProbabilities& row, int32_t token, in
 
 }  // namespace
 
+void require_card_room(const LanguageState& state, int64_t context) {
+  if (state.card_context && context > *state.card_context)
+    fail<UsageError>("the context has {} tokens, but --gpu-memory made room for {}; pass --ctx-size {}", context, *state.card_context,
+                     context);
+}
+
 sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& s) {
   sampling::SamplingRequest r = plain_request(s);
   if (s.dry_multiplier.value_or(0) != 0 && state.has_tokenizer()) {
@@ -175,11 +182,14 @@ LanguageModel::Plan plan(const LanguageState& state, const CompletionRequest& re
   check(request);
   const auto prompt = int64_t(prompt_tokens(state, request).size());
   const Room room = room_for(state, request, prompt);
-  return {.prompt_tokens = prompt,
-          .context = room.context,
-          .weight_bytes = state.weight_bytes - state.quantized.unpacked_bytes,
-          .unpacked_bytes = state.quantized.unpacked_bytes,
-          .cache_bytes = state.model->cache_bytes(room.context, state.cache_type)};
+  LanguageModel::Plan plan{.prompt_tokens = prompt,
+                           .context = room.context,
+                           .weight_bytes = state.weight_bytes - state.quantized.unpacked_bytes,
+                           .unpacked_bytes = state.quantized.unpacked_bytes,
+                           .cache_bytes = state.model->cache_bytes(room.context, state.cache_type)};
+  if (state.card)
+    plan.gpu = {.layers = state.card->blocks, .of_layers = state.card->of_blocks, .bytes = state.card_bytes(prompt, room.context)};
+  return plan;
 }
 
 Completion complete(LanguageState& state, const CompletionRequest& request) {

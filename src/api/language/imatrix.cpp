@@ -109,6 +109,7 @@ ImatrixReport write_imatrix(LanguageState& state, const ImatrixRequest& request)
   if (!request.dataset.empty() && std::ranges::find(matrix.datasets, request.dataset) == matrix.datasets.end())
     matrix.datasets.push_back(request.dataset);
 
+  require_card_room(state, request.context);
   state.text.reset();
   state.fed.clear();
   ImportanceObserver observer(std::move(places), request.output_matrix, matrix);

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "api/assets.h"
+#include "api/gpu_share.h"
 #include "api/language/language_state.h"
 #include "api/precision.h"
 #include "api/run_scope.h"
 #include "backends/backends.h"
+#include "backends/split/split_backend.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/observe.h"
@@ -21,15 +23,6 @@ namespace hearth {
 namespace {
 
 using api::Clock, api::OptionalCancel, api::seconds_since;
-
-DType dtype_of(CacheType type) {
-  switch (type) {
-    case CacheType::f16: return DType::f16;
-    case CacheType::bf16: return DType::bf16;
-    case CacheType::q8_0: return DType::q8_0;
-    default: return DType::f32;
-  }
-}
 
 // End tokens are those of generation_config.json, even an empty list, else those of config.json.
 void read_defaults(const LanguageCheckpoint& checkpoint, api::LanguageState& s) {
@@ -74,8 +67,17 @@ struct LanguageModelAccess {
   static api::LanguageState& state_of(LanguageModel& model) { return *model.impl_; }
   // shared: the weights that another model of this checkpoint has loaded, or null.
   static LanguageModel open(const std::shared_ptr<const LanguageCheckpoint>& checkpoint, const LanguageOptions& options,
-                            const std::shared_ptr<const LoadedWeights>& shared);
+                            const std::shared_ptr<const LoadedWeights>& shared, const models::UseLanguageModel& use = {});
 };
+
+DType api::dtype_of(CacheType type) {
+  switch (type) {
+    case CacheType::f16: return DType::f16;
+    case CacheType::bf16: return DType::bf16;
+    case CacheType::q8_0: return DType::q8_0;
+    default: return DType::f32;
+  }
+}
 
 api::LanguageState& api::state_of(LanguageModel& model) { return LanguageModelAccess::state_of(model); }
 
@@ -85,7 +87,7 @@ LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 LanguageModel::~LanguageModel() = default;
 
 LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageCheckpoint>& opened, const LanguageOptions& options,
-                                        const std::shared_ptr<const LoadedWeights>& shared) {
+                                        const std::shared_ptr<const LoadedWeights>& shared, const models::UseLanguageModel& given_use) {
   const auto start = Clock::now();
   const OptionalCancel cancel(options.cancel);
   const LanguageCheckpoint& checkpoint = *opened;
@@ -98,8 +100,10 @@ LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageChec
   read_defaults(checkpoint, *impl);
   static_cast<api::Wording&>(*impl) = checkpoint.gguf() ? api::Wording::of_gguf(checkpoint.root(), checkpoint.gguf()->metadata())
                                                         : api::Wording::of_folder(checkpoint.root());
-  impl->device = shared_backend({.name = options.device, .threads = options.threads, .pinned = options.pin_threads});
-  impl->cache_type = dtype_of(options.cache_type);
+  const api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
+  impl->device = api::open_device({.name = options.device, .threads = options.threads, .pinned = options.pin_threads}, share);
+  api::require_divided(share, {&impl->device, 1});
+  impl->cache_type = api::dtype_of(options.cache_type);
   const Config stated = family.spell_out(checkpoint.config());
   for (const std::string& key : stated.keys()) impl->config[key] = stated.dump(key);
   impl->tensors = checkpoint.tensors();
@@ -110,25 +114,47 @@ LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageChec
   const models::AdaptedLoading adapted{
       .changes = changes_of(options.loras, family, checkpoint, *impl), .shared = shared, .keep = impl->loaded};
   models::LoadRequest request{.variant = options.variant, .types = api::held_types(options.precision, *impl->device)};
+  if (share.layers) request.card_blocks = *share.layers;
+  if (auto* const device = dynamic_cast<SplitBackend*>(impl->device.get())) {
+    const auto use_of_one = [&](models::LanguageModel& dry) {
+      impl->card_context = options.gpu_context.value_or(std::min<int64_t>(dry.sizes().positions, 8192));
+      models::use_of_text(*impl->card_context, *impl->card_context, impl->cache_type, true)(dry);
+    };
+    if (share.memory)
+      request.card_blocks = models::most_card_blocks(family, checkpoint, *device, request, adapted,
+                                                     given_use ? given_use : models::UseLanguageModel(use_of_one), *share.memory);
+    impl->options.gpu_layers = request.card_blocks, impl->options.gpu_memory.reset();  // also of a model with adapters
+    impl->card_bytes = [opened, own = &family, device, request, changes = adapted.changes, cache = impl->cache_type](int64_t prompt,
+                                                                                                                     int64_t context) {
+      return models::card_bytes(*own, *opened, *device, request, {.changes = changes}, models::use_of_text(prompt, context, cache));
+    };
+  }
   if (options.before_loading) {
     MemoryLedger ledger;
     const auto twin = impl->device->dry_twin(ledger);
-    impl->model = models::load_language_model(family, checkpoint, *twin, request, {.changes = adapted.changes}).model;
+    models::LoadedLanguageModel dry = models::load_language_model(family, checkpoint, *twin, request, {.changes = adapted.changes});
+    impl->model = std::move(dry.model), impl->card = dry.report.card;
     LanguageModel unread(std::move(impl));
     options.before_loading(unread);
     impl = std::move(unread.impl_);
     impl->model.reset();
   }
   request.progress = options.progress;
-  impl->model = models::load_language_model(family, checkpoint, *impl->device, request, adapted).model;
+  models::LoadedLanguageModel loaded = models::load_language_model(family, checkpoint, *impl->device, request, adapted);
+  impl->model = std::move(loaded.model), impl->card = loaded.report.card;
   impl->load_seconds = seconds_since(start);
   return LanguageModel(std::move(impl));
 }
 
 LanguageModel LanguageModel::open(const std::filesystem::path& given, const LanguageOptions& options) {
-  const auto checkpoint =
-      std::make_shared<const LanguageCheckpoint>(models::open_language_checkpoint(hub::local_model(given), options.variant));
-  return LanguageModelAccess::open(checkpoint, options, nullptr);
+  return api::open_language_model(given, options, {});
+}
+
+LanguageModel api::open_language_model(const std::filesystem::path& given, const LanguageOptions& options,
+                                       const models::UseLanguageModel& use) {
+  const std::filesystem::path path = given.empty() ? demo_language_model_folder() : hub::local_model(given);
+  const auto checkpoint = std::make_shared<const LanguageCheckpoint>(models::open_language_checkpoint(path, options.variant));
+  return LanguageModelAccess::open(checkpoint, options, nullptr, use);
 }
 
 LanguageModel LanguageModel::adapted(const std::vector<Lora>& loras) const {

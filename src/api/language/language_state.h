@@ -5,6 +5,7 @@
 #include "api/language/wording.h"
 #include "core/backend.h"
 #include "hearth/language.h"
+#include "models/language_loading.h"
 #include "models/language_model.h"
 #include "sampling/tokens/generation_defaults.h"
 #include "weights/gguf/gguf_language.h"
@@ -23,6 +24,12 @@ struct LanguageState : Wording {
   double load_seconds = 0;
   std::vector<std::string> adapter_notes;  // LanguageModel::adapter_notes
 
+  // Of a model that is divided between a GPU and the CPU: what is on the GPU, the bytes there with a prompt of so many tokens in such a
+  // context, and the longest context that there is room for.
+  std::optional<models::ComponentReport::Card> card;
+  std::function<int64_t(int64_t prompt, int64_t context)> card_bytes;
+  std::optional<int64_t> card_context;
+
   std::map<std::string, std::string> config;  // every key of the configuration that the model reads, as JSON text
   std::shared_ptr<TensorSource> tensors;      // of the checkpoint
 
@@ -38,6 +45,11 @@ struct LanguageState : Wording {
 
 // Of an open model, for the server.
 LanguageState& state_of(LanguageModel& model);
+DType dtype_of(CacheType type);
+// UsageError if a model that is divided has no room for a text of so many tokens on the GPU.
+void require_card_room(const LanguageState& state, int64_t context);
+// LanguageModel::open (empty: open_demo) of a model whose memory on a GPU is that of `use`.
+LanguageModel open_language_model(const std::filesystem::path& path, const LanguageOptions& options, const models::UseLanguageModel& use);
 // The request's values as the sampler takes them; an absent seed becomes a random one.
 sampling::SamplingRequest sampling_request(const LanguageState& state, const Sampling& sampling);
 

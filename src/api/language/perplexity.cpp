@@ -16,6 +16,7 @@ Perplexity perplexity(LanguageState& state, const PerplexityRequest& request) {
   const int64_t stride = request.stride.value_or(context);
   if (context < 2) fail<UsageError>("context {}: expected at least 2", context);
   if (stride < 1 || stride > context) fail<UsageError>("stride {}: expected 1 to the context of {}", stride, context);
+  require_card_room(state, std::min(context, count));
   if (count < 2) fail<UsageError>("the text has {} tokens, expected at least 2", count);
 
   state.text.reset();

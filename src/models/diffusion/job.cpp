@@ -103,13 +103,14 @@ const MemoryPlan& LatentJob::plan() {
   if (plan_) return *plan_;
   const int64_t limit = model_.memory_limit_;
   const auto measured = [this](MemoryPlan& plan) { measure(plan, model_.members_, passes_, model_.networks_, changes_); };
+  const auto components = model_.networks_.reports({.without = passes_[0].unused(), .controls = passes_[0].control_members});
   std::vector<MemoryPlan> modes = memory_modes(model_.facts(), task_.request, passes_, limit);
   for (MemoryPlan& mode : modes) {
-    measured(mode);
+    if (model_.card_memory_) fill_card(mode, components, *model_.card_memory_, measured);
+    else measured(mode);
     if (limit == 0 || mode.process <= limit) return plan_.emplace(std::move(mode));
   }
-  MemoryPlan best = streaming_mode(
-      modes, model_.networks_.reports({.without = passes_[0].unused(), .controls = passes_[0].control_members}), limit, measured);
+  MemoryPlan best = streaming_mode(modes, components, limit, measured);
   if (best.process <= limit) return plan_.emplace(std::move(best));
   const auto [needed, had] = in_gigabytes(best.process, limit);
   fail<UsageError>("generate: {} of {}×{} need at least {} GB ({}), expected at most the memory limit of {} GB", resolved_.batch,
@@ -127,7 +128,7 @@ ImageResult LatentJob::run(const OnProgress& progress) {
     // Find non-finite weights before all the steps, not after them.
     networks.check_numbers_once({.without = passes_[0].unused(), .controls = controls}, how.resident);
   }
-  Holding holding(networks, how.resident, changes_, !how.release);
+  Holding holding(networks, {how.resident, how.on_card}, changes_, !how.release);
   if (passes_.size() == 1) return diffusion::run(model_.members_, passes_[0], how, holding, progress);
 
   ImageResult first = diffusion::run(model_.members_, passes_[0], of_first_pass(how), holding, progress);

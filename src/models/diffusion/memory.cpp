@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/split/split_backend.h"
 #include "core/error.h"
 #include "core/files/mapped_file.h"
 #include "core/memory.h"
+#include "core/text/bytes.h"
 #include "core/threads.h"
 #include "models/diffusion/run.h"
 #include "models/diffusion/upscale.h"
@@ -100,6 +102,31 @@ MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const Com
   return *best;
 }
 
+void fill_card(MemoryPlan& plan, std::span<const ComponentReport> components, int64_t limit,
+               const std::function<void(MemoryPlan&)>& measure) {
+  std::vector<const ComponentReport*> by_use;
+  for (const Role role : {Role::denoiser, Role::control, Role::codec, Role::text_encoder, Role::image_encoder})
+    for (const ComponentReport& c : components)
+      if (c.card && c.role == role) by_use.push_back(&c), plan.on_card[c.name] = 0;
+  measure(plan);
+  const auto fits = [limit](const MemoryPlan& p) { return !p.card || p.card->peak() <= limit; };
+  if (!fits(plan)) {
+    const auto [needed, had] = in_gigabytes(plan.card->peak(), limit);
+    fail<UsageError>("generate: the card needs {} GB besides blocks, expected at most the {} GB of --gpu-memory", needed, had);
+  }
+  for (const ComponentReport* c : by_use) {
+    // At `all`, what is outside of blocks is there, too.
+    const int64_t all = std::max<int64_t>(1, c->card->of_blocks);
+    for (int64_t fit = 0, next = all, too_many = all + 1; too_many - fit > 1; next = (fit + too_many) / 2) {
+      MemoryPlan more = plan;
+      more.on_card[c->name] = next;
+      measure(more);
+      if (!fits(more)) too_many = next;
+      else fit = next, plan = std::move(more);
+    }
+  }
+}
+
 MemoryPlan of_first_pass(const MemoryPlan& plan) {
   MemoryPlan first = plan;
   first.release = !plan.everything;
@@ -111,9 +138,15 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
   MemoryLedger ledger;
   Networks dry_networks(networks, ledger);
   Backend& host = dry_networks.host();
-  if (plan.everything) dry_networks.load({.without = passes[0].unused(), .controls = passes[0].control_members}, {}, plan.resident);
+  if (plan.everything)
+    dry_networks.load({.without = passes[0].unused(), .controls = passes[0].control_members}, {}, {plan.resident, plan.on_card});
   const int64_t loading = ledger.use().peak;
   plan.weights = ledger.use().now;
+  plan.card.reset();
+  for (SplitBackend* device : dry_networks.splits()) {
+    if (!plan.card) plan.card.emplace();
+    plan.card->weights += device->card().ledger().use().now;
+  }
   const MemoryWatch running(ledger);
   for (const Pass& pass : passes) {
     Pass few = pass;
@@ -132,10 +165,12 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
     if (dry.edit.latents) dry.edit.latents = Tensor::empty(host, dry.edit.latents.shape());
     const bool first = passes.size() > 1 && &pass == &passes[0];
     if (first) dry.request.decode = !passes[1].task.edit.latents;  // between the passes
-    Holding holding(dry_networks, plan.resident, changes, !plan.release);
+    Holding holding(dry_networks, {plan.resident, plan.on_card}, changes, !plan.release);
     run(members, few, first ? of_first_pass(plan) : plan, holding, {});
   }
   plan.activations = running.peak() - plan.weights;
+  for (SplitBackend* device : dry_networks.splits()) plan.card->activations += device->card().ledger().use().peak;
+  if (plan.card) plan.card->activations -= plan.card->weights;
 
   // Besides tensors: the program itself, buffers of libraries, and the images on their way into files.
   const MemoryUse now = MemoryLedger::process().use();
@@ -149,7 +184,10 @@ void measure(MemoryPlan& plan, const Members& members, std::span<const Pass> pas
                  8 * passes.back().batch * passes.back().width * passes.back().height;
   plan.mode = plan.base_mode;
   for (const ComponentReport& c : dry_networks.reports({.controls = passes[0].control_members})) {
-    plan.held[c.name] = c.bytes;
+    plan.held[c.name] = c.bytes - (c.card ? c.card->bytes : 0);
+    if (c.card && c.card->all()) plan.mode += fmt::format(", {} on the card", c.name);
+    else if (c.card && c.card->blocks > 0)
+      plan.mode += fmt::format(", {} of {} blocks of {} on the card", c.card->blocks, c.card->of_blocks, c.name);
     if (plan.resident.contains(c.name))
       plan.mode += fmt::format(", {} streamed: {} of {} blocks stay in memory", c.name, c.blocks_in_memory, c.blocks);
   }

@@ -18,6 +18,11 @@ std::vector<MemoryPlan> memory_modes(const Facts& facts, const Request& request,
 MemoryPlan streaming_mode(std::span<const MemoryPlan> modes, std::span<const ComponentReport> components, int64_t limit,
                           const std::function<void(MemoryPlan&)>& measure);
 
+// Decides `plan.on_card`: of denoisers first, then of the other components, as many blocks as a run that takes at most `limit` bytes of the
+// card allows. `components`: those that the run uses. UsageError if it does not fit without any block.
+void fill_card(MemoryPlan& plan, std::span<const ComponentReport> components, int64_t limit,
+               const std::function<void(MemoryPlan&)>& measure);
+
 // The mode of the first of two passes: it releases nothing that the second needs.
 MemoryPlan of_first_pass(const MemoryPlan& plan);
 

@@ -46,10 +46,11 @@ std::string stamp_of(const std::vector<std::filesystem::path>& files) {
 LatentImageModel::LatentImageModel(const Checkpoint& checkpoint, std::unique_ptr<const LatentModel> model,
                                    std::unique_ptr<const LatentModel> refiner, Backend& device, const LoadRequest& request)
     : memory_limit_(request.memory_limit),
+      card_memory_(request.card_memory),
       members_(members_of(std::move(model), std::move(refiner), request)),
       networks_(components_of(checkpoint, members_, request), device, request) {
   if (!request.preview_decoder.empty()) open_preview(request.preview_decoder);
-  if (request.when_needed || memory_limit_ > 0) {
+  if (request.when_needed || memory_limit_ > 0 || card_memory_) {
     networks_.check_names();
   } else {
     require_room();

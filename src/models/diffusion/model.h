@@ -45,6 +45,7 @@ class LatentImageModel final : public ImageModel {
   HostedCodec codec_of(const Holding& holding, std::optional<int64_t> tile = {}) const;  // the codec must be loaded
 
   int64_t memory_limit_;
+  std::optional<int64_t> card_memory_;
   Members members_;
   Networks networks_;
 

@@ -5,10 +5,12 @@
 #include <set>
 
 #include "adapters/module_names.h"
+#include "backends/split/split_backend.h"
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/factors.h"
 #include "weights/changes.h"
+#include "weights/offload.h"
 #include "weights/packed_cache.h"
 
 namespace hearth::models::diffusion {
@@ -21,10 +23,12 @@ double part_of(const Residence& resident, const std::string& component) {
   return found == resident.end() ? 1 : found->second;
 }
 
+bool has_two_sides(const Backend& device) { return dynamic_cast<const SplitBackend*>(&device) != nullptr; }
+
 }  // namespace
 
 Networks::Networks(const std::vector<Member>& members, Backend& device, const LoadRequest& request)
-    : device_(&device), cache_(request.cache), warn_(request.warn) {
+    : device_(&device), card_blocks_(request.card_blocks), cache_(request.cache), warn_(request.warn) {
   for (size_t m = 0; m < members.size(); ++m) {
     const Checkpoint& checkpoint = members[m].checkpoint;
     for (const ComponentSpec& spec : members[m].components) {
@@ -51,7 +55,7 @@ Networks::Networks(const std::vector<Member>& members, Backend& device, const Lo
     if (c.used) require_cache(cache_, *c.device);
 }
 
-Networks::Networks(const Networks& other, MemoryLedger& ledger) : warn_(other.warn_), ledger_(&ledger) {
+Networks::Networks(const Networks& other, MemoryLedger& ledger) : card_blocks_(other.card_blocks_), warn_(other.warn_), ledger_(&ledger) {
   const std::lock_guard lock(other.mutex_);
   std::map<Backend*, Backend*> twins;
   const auto twin_of = [&](Backend* device) {
@@ -97,7 +101,7 @@ size_t Networks::add_control(const GivenComponent& given, ComponentSpec spec) {
   added.report.class_name = given.class_name;
   for (const fs::path& file : given.files) added.report.files.push_back(file.string());
   describe(added, asked_of_denoiser_);
-  build(added, Weights::Reading::names, {}, 1);
+  build(added, Weights::Reading::names, {}, place_of({}, added));
   components_.push_back(std::move(added));
   return components_.back().member;
 }
@@ -138,15 +142,30 @@ void Networks::describe(Component& c, const std::optional<WeightTypes>& asked) {
   c.report.device = c.device->name();
 }
 
-std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident,
+Networks::Place Networks::place_of(const Placement& placement, const Component& c) const {
+  const auto own = placement.on_card.find(c.report.name);
+  return {.resident = part_of(placement.resident, c.report.name), .on_card = own == placement.on_card.end() ? card_blocks_ : own->second};
+}
+
+// In the order in which the network requests their tensors.
+void Networks::find_blocks(Component& c) {
+  if (c.blocks || !has_two_sides(*c.device)) return;
+  Weights names(c.source, *c.device, {.types = c.types}, Weights::Reading::names);
+  c.spec.build(Scope(names));
+  c.blocks = blocks_of(names.requested());
+}
+
+std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading reading, const OnProgress& progress, const Place& place,
                                             const std::shared_ptr<const WeightChanges>& changes) {
+  find_blocks(c);
   LoadOptions options{.types = c.types,
                       .progress = progress,
                       .ignore = c.ignored,
                       .idle = c.spec.idle,
-                      .resident = resident,
+                      .resident = place.resident,
                       .known = c.known,
                       .use = c.use};
+  if (c.blocks) options.offload = std::make_shared<const Offload>(*c.blocks, place.on_card);
   if (changes) {
     options.changes = changes;
     options.shared = c.loaded;
@@ -170,6 +189,9 @@ std::shared_ptr<const void> Networks::build(Component& c, Weights::Reading readi
   c.report.blocks = weights.report().blocks;
   c.report.blocks_in_memory = weights.report().blocks_in_memory;
   c.report.kept_wider = weights.report().kept_wider;
+  if (c.blocks)
+    c.report.card = {
+        .of_blocks = std::ssize(*c.blocks), .blocks = options.offload->blocks_on_card(), .bytes = weights.report().bytes_on_card};
   if (const auto& bad = weights.report().non_finite; !bad.empty() && warn_ && reading == Weights::Reading::full)
     warn_(fmt::format("{}: NaN or infinite values in '{}'{}; the last layer is not used unless clip skip is 1", c.report.name, bad[0],
                       bad.size() > 1 ? fmt::format(" and {} more tensors", bad.size() - 1) : ""));
@@ -195,38 +217,38 @@ std::vector<Networks::Component*> Networks::in_order(const Which& which) {
   return all;
 }
 
-void Networks::load(const Which& which, const OnProgress& progress, const Residence& resident) {
+void Networks::load(const Which& which, const OnProgress& progress, const Placement& placement) {
   const std::lock_guard lock(mutex_);
-  load_locked(which, progress, resident);
+  load_locked(which, progress, placement);
 }
 
-void Networks::load_locked(const Which& which, const OnProgress& progress, const Residence& resident, const Changes& changes,
+void Networks::load_locked(const Which& which, const OnProgress& progress, const Placement& placement, const Changes& changes,
                            bool keeps_own) {
   const std::vector<Component*> all = in_order(which);
-  const auto part = [&](const Component* c) { return part_of(resident, c->report.name); };
+  const auto place = [&](const Component* c) { return place_of(placement, *c); };
   const auto change_of = [&](const Component* c) {
     const auto found = changes.find(c->report.name);
     return found == changes.end() ? nullptr : found->second;
   };
   std::vector<Component*> absent = all;
   std::erase_if(absent,
-                [&](const Component* c) { return (c->network && c->resident == part(c)) || (change_of(c) && !keeps_own && !c->network); });
+                [&](const Component* c) { return (c->network && c->place == place(c)) || (change_of(c) && !keeps_own && !c->network); });
   int64_t total = 0, before = 0;
   for (Component* c : absent) c->network = nullptr, c->loaded = nullptr, total += c->bytes;
   for (Component* c : absent) {  // progress is reported over all of them
     const auto on_progress = [&](const Progress& p) {
       if (progress) progress({.phase = "load", .done = before + p.done, .total = total});
     };
-    c->resident = part_of(resident, c->report.name);
-    c->network = build(*c, Weights::Reading::full, on_progress, c->resident);
+    c->place = place(c);
+    c->network = build(*c, Weights::Reading::full, on_progress, c->place);
     before += c->bytes;
   }
   for (Component* c : all) {
     const auto change = change_of(c);
-    if (change && c->changed.network && c->changed.key == change->key && c->changed.resident == part(c)) continue;
+    if (change && c->changed.network && c->changed.key == change->key && c->changed.place == place(c)) continue;
     c->changed = {};
     if (change)
-      c->changed = {.key = change->key, .network = build(*c, Weights::Reading::full, progress, part(c), change), .resident = part(c)};
+      c->changed = {.key = change->key, .network = build(*c, Weights::Reading::full, progress, place(c), change), .place = place(c)};
   }
 }
 
@@ -238,14 +260,14 @@ void Networks::release(const Which& which) {
 void Networks::check_names() {
   const std::lock_guard lock(mutex_);
   for (Component* c : in_order({}))
-    if (!c->network) build(*c, Weights::Reading::names, {}, 1);
+    if (!c->network) build(*c, Weights::Reading::names, {}, place_of({}, *c));
 }
 
 void Networks::check_numbers_once(const Which& which, const Residence& resident) {
   const std::lock_guard lock(mutex_);
   for (Component* c : in_order(which)) {
     if (part_of(resident, c->report.name) < 1) continue;
-    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {}, 1);
+    if (!c->network && !c->numbers_checked) build(*c, Weights::Reading::numbers, {}, place_of({}, *c));
     c->numbers_checked = true;
   }
 }
@@ -278,6 +300,15 @@ Backend& Networks::device(const Which& which) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find_if(components_, [&](const Component& c) { return is_in(c, which); });
   return found == components_.end() ? *device_ : *found->device;
+}
+
+std::vector<SplitBackend*> Networks::splits() const {
+  const std::lock_guard lock(mutex_);
+  std::set<SplitBackend*> all{dynamic_cast<SplitBackend*>(device_)};
+  for (const Component& c : components_)
+    if (c.used) all.insert(dynamic_cast<SplitBackend*>(c.device));
+  all.erase(nullptr);
+  return {all.begin(), all.end()};
 }
 
 int64_t Networks::most_thread_scratch() const {
@@ -327,16 +358,16 @@ std::vector<ComponentReport> Networks::reports(const Which& which) const {
   return reports;
 }
 
-Holding::Holding(Networks& networks, Residence resident, Changes changes, bool keeps_own)
+Holding::Holding(Networks& networks, Placement placement, Changes changes, bool keeps_own)
     : networks_(networks),
-      resident_(std::move(resident)),
+      placement_(std::move(placement)),
       changes_(std::move(changes)),
       keeps_own_(keeps_own),
       held_(networks.components_.size()) {}
 
 void Holding::load(const Which& which, const OnProgress& progress) {
   const std::lock_guard lock(networks_.mutex_);
-  networks_.load_locked(which, progress, resident_, changes_, keeps_own_);
+  networks_.load_locked(which, progress, placement_, changes_, keeps_own_);
   for (size_t i = 0; i < held_.size(); ++i) {
     const Networks::Component& c = networks_.components_[i];
     if (Networks::is_in(c, which) && !held_[i]) held_[i] = changes_.contains(c.report.name) ? c.changed.network : c.network;

@@ -16,13 +16,17 @@
 #include "models/loading.h"
 #include "weights/block_stream.h"
 
+namespace hearth {
+class SplitBackend;  // backends/split/split_backend.h
+}
+
 namespace hearth::adapters {
 struct AdaptedNetwork;  // adapters/module_names.h
 }
 
 namespace hearth::models::diffusion {
 
-using models::Residence, models::Role;
+using models::Placement, models::Residence, models::Role;
 
 // A component as declared by a model. `build` constructs its network from its weights.
 struct ComponentSpec {
@@ -110,7 +114,7 @@ class Networks {
 
   // Loads missing components, and those that are loaded with another residence, all or nothing: WeightError lists every missing,
   // misshapen, non-finite and unread tensor of the first component that has any. Phase "load", in bytes.
-  void load(const Which& which, const OnProgress& progress, const Residence& resident = {});
+  void load(const Which& which, const OnProgress& progress, const Placement& placement = {});
   // Releases them; a run that holds them keeps them until its end.
   void release(const Which& which);
 
@@ -127,6 +131,7 @@ class Networks {
   Backend& device(const Which& which) const;         // of the first of them
   int64_t most_thread_scratch() const;               // Backend::most_thread_scratch of all devices
   Backend& host() const { return device_->host(); }  // of the samplers
+  std::vector<SplitBackend*> splits() const;         // those of the devices that have two sides
   std::string first_name(const Which& which) const;  // of the first of them, as in reports
   int64_t bytes_loaded() const;
   std::vector<ComponentReport> reports(const Which& which = {}) const;  // member by member, without the preview decoder
@@ -134,6 +139,11 @@ class Networks {
  private:
   friend class Holding;
 
+  struct Place {
+    double resident = 1;
+    int64_t on_card = all_blocks;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
   struct Component {
     ComponentSpec spec;
     size_t member = 0;
@@ -147,25 +157,28 @@ class Networks {
     int64_t bytes = 0, largest = 0;  // in the files; of the largest tensor
     ComponentReport report;
     const NetworkFiles* layouts = nullptr;
-    std::vector<std::string> prefixes;      // of its names in single files
-    std::shared_ptr<const void> network;    // if loaded
-    std::shared_ptr<LoadedWeights> loaded;  // of that network
-    double resident = 1;                    // as it was loaded
+    std::vector<std::string> prefixes;               // of its names in single files
+    std::shared_ptr<const void> network;             // if loaded
+    std::shared_ptr<LoadedWeights> loaded;           // of that network
+    Place place;                                     // as it was loaded
+    std::optional<std::vector<std::string>> blocks;  // of the network, on a device with two sides (weights/offload.h)
     // The network of the last run that changed its weights, until another run changes them otherwise.
     struct Changed {
       std::string key;  // WeightChanges::key
       std::shared_ptr<const void> network;
-      double resident = 1;
+      Place place = {};
     } changed;
     std::shared_ptr<KnownTensors> known = std::make_shared<KnownTensors>();
     std::shared_ptr<BlockUse> use = std::make_shared<BlockUse>();
     bool numbers_checked = false;
   };
   void describe(Component& c, const std::optional<WeightTypes>& asked);
-  void load_locked(const Which& which, const OnProgress& progress, const Residence& resident, const Changes& changes = {},
+  void load_locked(const Which& which, const OnProgress& progress, const Placement& placement, const Changes& changes = {},
                    bool keeps_own = true);
-  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress, double resident,
+  std::shared_ptr<const void> build(Component& c, Weights::Reading reading, const OnProgress& progress, const Place& place,
                                     const std::shared_ptr<const WeightChanges>& changes = {});
+  Place place_of(const Placement& placement, const Component& c) const;
+  void find_blocks(Component& c);
   static bool is_in(const Component& c, const Which& which);
   static ComponentReport report_of(const Component& c);
   std::vector<Component*> in_order(const Which& which);
@@ -175,6 +188,7 @@ class Networks {
   std::vector<Component> components_;  // member by member
   Backend* device_;
   std::optional<WeightTypes> asked_of_denoiser_;
+  int64_t card_blocks_ = all_blocks;
   std::filesystem::path cache_;
   std::function<void(const std::string&)> warn_;
   MemoryLedger* ledger_ = nullptr;
@@ -184,7 +198,7 @@ class Networks {
 class Holding {
  public:
   // keeps_own: where a run changes weights, the model's own network is loaded, too, for later runs; both share all other weights.
-  explicit Holding(Networks& networks, Residence resident = {}, Changes changes = {}, bool keeps_own = true);
+  explicit Holding(Networks& networks, Placement placement = {}, Changes changes = {}, bool keeps_own = true);
 
   void load(const Which& which, const OnProgress& progress);  // Networks::load, and holds them
   void release(const Which& which);                           // releases them, here and in the model
@@ -195,7 +209,7 @@ class Holding {
 
  private:
   Networks& networks_;
-  const Residence resident_;
+  const Placement placement_;
   const Changes changes_;
   const bool keeps_own_;
   std::vector<std::shared_ptr<const void>> held_;  // as Networks::components_

@@ -5,6 +5,7 @@
 
 #include "api/assets.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "engine/drafter.h"
 #include "server/api_error.h"
 #include "text/grammar/grammar_cache.h"
@@ -48,17 +49,33 @@ class GrammarSource final : public engine::ConstraintSource {
   std::shared_ptr<const grammar::VocabularyIndex> vocabulary_;
 };
 
+// The options of a model's engine. With a limit of a GPU's memory, `cache_bytes` is what the layers were divided for.
+engine::EngineOptions engine_options(const LanguageService::Options& options, DType cache_type, int64_t cache_bytes) {
+  engine::EngineOptions how = options.engine;
+  how.cache_type = cache_type;
+  if (cache_bytes > 0) how.cache_bytes = cache_bytes;
+  return how;
+}
+
 }  // namespace
 
 struct LanguageService::Impl {
   Impl(const Options& options)
-      : model(options.path.empty() ? LanguageModel::open_demo(options.open) : LanguageModel::open(options.path, options.open)),
+      : model(api::open_language_model(options.path, options.open,
+                                       [&](models::LanguageModel& dry) {
+                                         const engine::EngineOptions how =
+                                             engine_options(options, api::dtype_of(options.open.cache_type), cache_bytes);
+                                         const engine::MemoryPlan plan = engine::plan_memory(dry, how, system_available_bytes());
+                                         cache_bytes = plan.bytes();
+                                         engine::rehearse(dry, how, plan);
+                                       })),
         weight_bytes(model.weight_bytes()) {}
   Impl(std::shared_ptr<const LanguageService> of, const Lora& adapter)
       : base(std::move(of)), model(base->impl_->model.adapted({adapter})), weight_bytes(weight_files_bytes(adapter.file)) {}
 
   api::LanguageState& state() { return api::state_of(model); }
 
+  int64_t cache_bytes = 0;                      // for which a GPU has room; 0: nothing was decided
   std::shared_ptr<const LanguageService> base;  // of a model with an adapter
   LanguageModel model;
   int64_t weight_bytes;
@@ -83,8 +100,7 @@ LanguageService::LanguageService(std::string id, std::shared_ptr<const LanguageS
 LanguageService::LanguageService(std::string id, const Options& options, std::unique_ptr<Impl> impl)
     : id_(std::move(id)), impl_(std::move(impl)) {
   api::LanguageState& s = impl_->state();
-  engine::EngineOptions how = options.engine;
-  how.cache_type = s.cache_type;
+  engine::EngineOptions how = engine_options(options, s.cache_type, impl_->cache_bytes);
   if (options.draft == "ngram") {
     how.drafter = engine::ngram_drafter();
   } else if (!options.draft.empty()) {
