@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/split/split_backend.h"
+#include "core/memory.h"
+#include "support/detached_backend.h"
+#include "weights/blocks.h"
+
 namespace hearth {
 namespace {
 
@@ -47,6 +52,42 @@ TEST(Offload, the_first_blocks_are_on_the_card_and_the_rest_with_the_last) {
   EXPECT_EQ(Offload(blocks, 99).blocks_on_card(), 3);
   EXPECT_EQ(Offload({}, 0).side_of("x.weight"), Side::host);
   EXPECT_EQ(Offload({}, 1).side_of("x.weight"), Side::card);
+}
+
+struct OffloadedBlock {
+  explicit OffloadedBlock(const Scope& w) : weight((w / "linear").linear("weight", 64, 64)), bias((w / "linear").tensor("bias", {64})) {}
+  Tensor operator()(const Tensor& x) const {
+    Tensor y = Tensor::like(x);
+    x.backend().linear(x, weight, bias, {}, {}, y);
+    return y;
+  }
+  Weight weight;
+  Tensor bias;
+};
+
+// Blocks on the card stay there, those of the host are loaded when a loop reaches them.
+TEST(Offload, only_blocks_of_the_host_are_streamed) {
+  const auto device = make_split_backend(test::make_detached_backend({.at_once = true}));
+  const std::vector<std::string> blocks{"b.0", "b.1", "b.2", "b.3", "b.4"};
+  std::vector<float> whole;
+  for (const double resident : {1.0, 0.0, 0.4}) {
+    Weights weights = Weights::seeded(*device, {.resident = resident, .offload = std::make_shared<const Offload>(blocks, 2)});
+    const int64_t before = device->card().ledger().use().now;
+    const Blocks<OffloadedBlock> all(Scope(weights) / "b", 5, [](const Scope& w) { return OffloadedBlock(w); });
+    EXPECT_EQ(weights.report().blocks, 5);
+    EXPECT_EQ(weights.report().blocks_in_memory, resident == 1 ? 5 : resident == 0 ? 2 : 3);
+    EXPECT_GE(weights.report().bytes_on_card, 2 * 64 * 4);
+    const int64_t loaded = device->card().ledger().use().now;
+    EXPECT_GE(loaded, before + 2 * 64 * 4);
+    Tensor x = Tensor::filled(*device, {1, 2, 64}, 1);
+    std::vector<SplitTransfers> moved{device->transfers()};
+    for (const OffloadedBlock& block : all) x = block(x), moved.push_back(device->transfers());
+    for (const size_t i : {1, 2, 4, 5}) EXPECT_EQ(moved[i].down, moved[i - 1].down) << i;
+    EXPECT_EQ(moved[3].down, moved[2].down + 1);
+    EXPECT_EQ(moved[5].up, moved[0].up);
+    if (whole.empty()) whole = x.to_vector();
+    EXPECT_EQ(x.to_vector(), whole) << resident;
+  }
 }
 
 }  // namespace
