@@ -48,8 +48,8 @@ struct MemoryPlan {
 // whole context, at most a quarter of the memory that is available, at least one text.
 MemoryPlan plan_memory(const models::LanguageModel& model, const EngineOptions& options, int64_t available);
 
-// Takes the memory that an engine with this plan takes at most, in a dry run: all texts at once, and a pass of as many tokens as there can
-// be.
+// Takes the memory that an engine with this plan takes, in a dry run: all texts at once, and a pass of as many tokens as there can be. In
+// an engine at work, texts that come and go also leave holes between blocks of memory.
 void rehearse(models::LanguageModel& dry, const EngineOptions& options, const MemoryPlan& plan);
 
 // The queue is full: `seconds` until it is worth trying again.

@@ -6,12 +6,17 @@
 #include <random>
 
 #include "backends/backends.h"
+#include "backends/split/split_backend.h"
+#include "core/memory.h"
 #include "core/threads.h"
 #include "engine/drafter.h"
 #include "models/decoder_model.h"
 #include "sampling/tokens/token_sampler.h"
 #include "support/backend_test.h"
 #include "support/complaint.h"
+#include "support/detached_backend.h"
+#include "weights/offload.h"
+#include "weights/seeded.h"
 
 namespace hearth::engine {
 namespace {
@@ -244,6 +249,40 @@ TEST_P(EngineAnswers, a_draft_model_changes_nothing) {
 constexpr const char* net_names[] = {"attention", "window", "recurrent", "hybrid"};
 INSTANTIATE_TEST_SUITE_P(Nets, EngineAnswers, testing::Values(Net::attention, Net::window, Net::recurrent, Net::hybrid),
                          [](const testing::TestParamInfo<Net>& net) { return std::string(net_names[size_t(net.param)]); });
+
+// With its first layer on a card: the same answers, and on the card what a dry run of the engine says.
+TEST_P(EngineAnswers, are_the_same_with_a_layer_on_a_card) {
+  const auto divided = make_split_backend(test::make_detached_backend({.inner = "cpu", .at_once = true}));
+  MemoryLedger ledger;
+  const std::unique_ptr<Backend> twin = divided->dry_twin(ledger);
+  const auto half = [](Backend& where) {
+    Weights names(seeded_source(), where, {}, Weights::Reading::names);
+    models::make_decoder_model(config_of(GetParam()), names);
+    const std::vector<std::string> blocks = blocks_of(names.requested());
+    EXPECT_EQ(blocks.size(), config_of(GetParam()).layers.size());
+    Weights weights = Weights::seeded(where, {.types = {.in_place = true}, .offload = std::make_shared<const Offload>(blocks, 1)});
+    return models::make_decoder_model(config_of(GetParam()), weights);
+  };
+  const EngineOptions options{.context = 160, .parallel = 4, .cache_bytes = 6 * one_text(), .pass_tokens = 96, .prefix_cache = false};
+  const auto dry = half(*twin);
+  rehearse(*dry, options, plan_memory(*dry, options, 0));
+  const int64_t planned = dynamic_cast<SplitBackend&>(*twin).card().ledger().use().peak;
+
+  std::vector<Request> requests = mixed_requests(12);
+  const auto there = half(*divided);
+  std::vector<Answered> together, alone;
+  {
+    Engine engine(*there, *divided, nullptr, options);
+    together = ask_together(engine, requests);
+  }
+  Engine engine(*model, *device, nullptr, options);
+  for (const Request& request : requests) alone.push_back(ask(engine, request));
+  for (size_t i = 0; i < requests.size(); ++i) expect_same(together[i], alone[i], std::to_string(i));
+  EXPECT_GT(divided->transfers().up, 0);
+  const int64_t measured = divided->card().ledger().use().peak;
+  EXPECT_LE(double(measured), 1.15 * double(planned));  // texts come and go, and leave holes between blocks of memory
+  EXPECT_GE(double(measured), 0.5 * double(planned));
+}
 
 class EngineTest : public testing::Test {
  protected:

@@ -61,20 +61,35 @@ MemoryPlan plan_memory(const models::LanguageModel& model, const EngineOptions& 
 
 void rehearse(models::LanguageModel& dry, const EngineOptions& options, const MemoryPlan& plan) {
   const int64_t context = options.context ? options.context : dry.sizes().positions;
-  const int64_t tokens = std::min({options.pass_tokens, dry.pass_tokens(), context});
+  const int64_t tokens = std::min(options.pass_tokens, dry.pass_tokens());
   const auto pool = dry.make_pool(options.cache_type, plan.pages);
   const std::vector<int32_t> ids(size_t(tokens), 0);
-  const auto ignored = [](int64_t, std::span<const float>) {};
+  const auto slice = [&](models::PooledText& text, int64_t count) {
+    return models::LanguageModel::Slice{.text = &text,
+                                        .ids = std::span(ids).first(size_t(count)),
+                                        .length = text.length() + count,
+                                        .logits = [](int64_t, std::span<const float>) {}};
+  };
   std::vector<std::unique_ptr<models::PooledText>> texts;
-  for (int64_t i = 0; i < std::min(plan.parallel, tokens); ++i) {
+  while (std::ssize(texts) < std::min(plan.parallel, tokens)) {
     auto text = dry.start(pool, context);
-    const int64_t count = i == 0 ? tokens : 1;
-    if (!text->reserve(count)) break;
-    const models::LanguageModel::Slice slice{
-        .text = text.get(), .ids = std::span(ids).first(size_t(count)), .length = count, .logits = ignored};
-    dry.feed(std::span(&slice, 1));
+    if (!text->reserve(1)) break;
+    const auto first = slice(*text, 1);
+    dry.feed(std::span(&first, 1));
     texts.push_back(std::move(text));
   }
+  // Those of the prefix cache, and one on its way from a text to another.
+  std::vector<models::TextState::Parts> snapshots;
+  if (const int64_t bytes = dry.pooling(options.cache_type).state_bytes; bytes > 0)
+    while (std::ssize(snapshots) <= plan.snapshot_bytes / bytes) snapshots.push_back(texts.front()->snapshot());
+  std::vector<models::LanguageModel::Slice> pass;
+  for (int64_t left = tokens; const auto& text : texts) {
+    const int64_t others = std::ssize(texts) - std::ssize(pass) - 1, count = std::min(context - 1, left - others);
+    if (count < 1 || !text->reserve(1 + count)) continue;
+    left -= count;
+    pass.push_back(slice(*text, count));
+  }
+  dry.feed(pass);
 }
 
 }  // namespace hearth::engine
