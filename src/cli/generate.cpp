@@ -83,6 +83,9 @@ void log_run(const Generation& made) {
       log_detail(fmt::format("{}: {} of {} blocks stay in memory; {} loads took {}, waited {}", c.at("name").get<std::string>(),
                              blocks.at("in_memory").get<int64_t>(), blocks.at("count").get<int64_t>(), blocks.at("loads").get<int64_t>(),
                              format_time(blocks.at("load_seconds").get<double>()), format_time(blocks.at("wait_seconds").get<double>())));
+    if (c.contains("gpu"))
+      log_detail(fmt::format("{}: {} of {} blocks on the GPU, {}", c.at("name").get<std::string>(), c["gpu"].at("blocks").get<int64_t>(),
+                             c["gpu"].at("of_blocks").get<int64_t>(), format_bytes(c["gpu"].at("bytes").get<int64_t>())));
   }
   log_detail(fmt::format("settings: {}×{}, {} steps, sampler {}, schedule {}, guidance scale {}, seed {}, {} denoiser calls",
                          request.at("width").get<int64_t>(), request.at("height").get<int64_t>(), request.at("steps").get<int64_t>(),
@@ -96,6 +99,9 @@ void log_run(const Generation& made) {
                          format_bytes(memory.at("measured").at("process_peak").get<int64_t>()),
                          format_bytes(memory.at("planned").at("weights").get<int64_t>()),
                          format_bytes(memory.at("planned").at("activations").get<int64_t>())));
+  if (memory.contains("gpu"))
+    log_detail(fmt::format("memory of the GPU: peak {}, planned {}", format_bytes(memory["gpu"].at("measured").at("peak").get<int64_t>()),
+                           format_bytes(memory["gpu"].at("planned").at("peak").get<int64_t>())));
 }
 
 // How much of each adapter the model has.
