@@ -25,7 +25,7 @@ BACKEND_TEST(MockStreaming, has_the_bits_of_staying) {
   const auto model = models::find_family(checkpoint).family.describe(checkpoint);
   models::diffusion::Networks networks({{.checkpoint = checkpoint, .components = model->components()}}, device, {});
   const auto drawn = [&](const Residence& resident) {
-    models::diffusion::Holding holding(networks, resident);
+    models::diffusion::Holding holding(networks, {.resident = resident});
     holding.load({}, {});
     models::diffusion::Conditioning given{
         .tensors = {{"text", Tensor::filled(device, {1, 3, 16}, 0.5f)}, {"pooled", Tensor::filled(device, {1, 32}, 0.25f)}},
