@@ -76,7 +76,7 @@ std::shared_ptr<Backend> shared_backend(const BackendOptions& options) {
   const std::string features = options.features.empty() && path ? path : options.features;
   std::weak_ptr<Backend>& place = open[{name, features, options.threads, options.pinned}];
   std::shared_ptr<Backend> device = place.lock();
-  if (device) return device;
+  if (device && !device->lost()) return device;
   device = make_backend(options);
   place = device;
   return device;

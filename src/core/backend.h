@@ -58,6 +58,9 @@ class Backend {
   virtual MemoryLedger& ledger() = 0;         // this device's tensors, prepared weights and kernel buffers, without thread scratch
   virtual int64_t most_thread_scratch() const { return 0; }  // most bytes that the kernels' threads keep as scratch
   virtual void release_cached() {}                           // frees memory that is kept for reuse
+  // Bytes of memory of its own that the device has left for this process; 0 if it computes in the host's memory.
+  virtual int64_t free_memory() const { return 0; }
+  virtual bool lost() const { return false; }  // true once the device has failed for good: everything on it is lost
   // A new region of this device's memory (core/memory.h), which may outlive the backend; nullptr if it has no use for regions.
   virtual std::shared_ptr<MemoryRegion> region() { return nullptr; }
   // Counts so many bytes of a mapped file in the ledger while the result lives, which may outlive the backend.

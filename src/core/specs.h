@@ -119,7 +119,7 @@ enum class RotaryPairs { halves, neighbors };
 // Keys and values of the tokens of a text so far, and its queries. Position p is in row p mod C of both; with pages, in row
 // pages[p / page]·page + p mod page.
 struct KeyValues {
-  Tensor k, v;          // [C, G, D] and [C, G, Dv] contiguous, f32, f16, bf16 or q8_0
+  Tensor k, v;          // [C, G, D] contiguous and [C, G, Dv], whose last axis is dense; f32, f16, bf16 or q8_0
   int64_t first = 0;    // position of the first query; keys and values of all queries are already stored
   int64_t window = 0;   // the query at position p attends to keys p − window + 1 … p; 0: to 0 … p
   Tensor pages = {};    // [P] i32; entries of positions that no query attends to may have any value; may be undefined

@@ -97,6 +97,9 @@ class DetachedBackend final : public Backend {
   explicit DetachedBackend(const DetachedOptions& options)
       : inner_(make_backend({.name = options.inner, .threads = options.threads})),
         host_(make_backend({.name = options.inner, .threads = options.threads})),
+        free_memory_(options.free_memory),
+        faults_(options.faults),
+        number_(faults_ ? faults_->made++ : 0),
         queue_(options.at_once ? nullptr : std::make_unique<Queue>()) {}
 
   std::string name() const override { return "detached"; }
@@ -115,6 +118,8 @@ class DetachedBackend final : public Backend {
     return storage;
   }
   Backend& host() override { return *host_; }
+  int64_t free_memory() const override { return free_memory_; }
+  bool lost() const override { return faults_ && number_ < faults_->lost; }
   MemoryLedger& ledger() override { return inner_->ledger(); }
   std::shared_ptr<const void> count_mapped(int64_t bytes) override { return host_->count_mapped(bytes); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return inner_->dry_twin(ledger); }
@@ -136,6 +141,7 @@ class DetachedBackend final : public Backend {
     later([this, to = inside(y), value]() mutable { inner_->fill(to, value); });
   }
   void finish() override {
+    if (lost()) fail<Error>("detached: the device stopped working");
     if (queue_) queue_->finish();
   }
 
@@ -284,6 +290,9 @@ class DetachedBackend final : public Backend {
   }
 
   const std::unique_ptr<Backend> inner_, host_;
+  const int64_t free_memory_;
+  const std::shared_ptr<Faults> faults_;
+  const int number_;
   const std::unique_ptr<Queue> queue_;
 };
 

@@ -3,6 +3,7 @@
 // there yet.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -10,10 +11,17 @@
 
 namespace hearth::test {
 
+// Devices that fail for good: of those made with the same faults, the first `lost` ones.
+struct Faults {
+  std::atomic<int> made = 0, lost = 0;
+};
+
 struct DetachedOptions {
   int threads = 2;
   std::string inner = "reference";  // that computes behind it, and another that is its host
-  bool at_once = false;             // ops run before they return, so that the memory in use does not depend on time
+  int64_t free_memory = 0;          // as it says (Backend::free_memory)
+  std::shared_ptr<Faults> faults = {};
+  bool at_once = false;  // ops run before they return, so that the memory in use does not depend on time
 };
 std::unique_ptr<Backend> make_detached_backend(const DetachedOptions& options);
 // From then on models can be opened on a device of this name.

@@ -78,6 +78,8 @@ class Split final : public SplitBackend, private Sides {
   MemoryLedger& ledger() override { return host_->ledger(); }
   int64_t most_thread_scratch() const override { return host_->most_thread_scratch(); }
   void release_cached() override;
+  int64_t free_memory() const override { return card_->free_memory(); }
+  bool lost() const override { return card_->lost(); }
   std::shared_ptr<MemoryRegion> region() override { return host_->region(); }
   std::shared_ptr<const void> count_mapped(int64_t bytes) override { return host_->count_mapped(bytes); }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override;

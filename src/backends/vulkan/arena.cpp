@@ -103,9 +103,8 @@ Span Arena::take(size_t bytes) {
   auto block = new_block(std::max<size_t>(rounded, std::min<uint64_t>(usual_block, largest_block_)));
   if (!block) block = new_block(rounded);
   if (!block)
-    fail<Error>(
-        "vulkan: {} has no {} bytes of memory left, {} are in use; --memory-limit, a quantized checkpoint or a smaller image needs less",
-        name, rounded, ledger_.use().now);
+    fail<Error>("vulkan: {} has no {} bytes of memory left, {} are in use; --gpu-memory or --gpu-layers leaves blocks on the CPU", name,
+                rounded, ledger_.use().now);
   blocks_.push_back(std::move(block));
   return in(*blocks_.back(), *blocks_.back()->offsets.take(bytes));
 }

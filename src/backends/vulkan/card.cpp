@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -85,11 +84,11 @@ std::shared_ptr<Instance> Instance::shared() {
 Instance::Instance() : vk_(Functions::of_loader()) {
   const VkApplicationInfo application{
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "hearth", .apiVersion = VK_API_VERSION_1_2};
-  const char* const layer = "VK_LAYER_KHRONOS_validation";
   VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
-  if (std::getenv("HEARTH_VULKAN_VALIDATION")) info.enabledLayerCount = 1, info.ppEnabledLayerNames = &layer;
+  validation_.add_to(info);
   check(vk_.vkCreateInstance(&info, nullptr, &instance_), "vkCreateInstance");
   vk_.load(instance_);
+  validation_.listen(instance_, vk_.vkGetInstanceProcAddr);
 
   uint32_t count = 0;
   vk_.vkEnumeratePhysicalDevices(instance_, &count, nullptr);
@@ -107,6 +106,7 @@ Instance::Instance() : vk_(Functions::of_loader()) {
 }
 
 Instance::~Instance() {
+  validation_.stop();
   if (instance_) vk_.vkDestroyInstance(instance_, nullptr);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/vulkan/functions.h"
+#include "backends/vulkan/validation.h"
 
 namespace hearth::vulkan {
 
@@ -30,11 +31,13 @@ class Instance {
 
   // Graphics cards first, those with the most memory in front; then drivers in software.
   const std::vector<CardDescription>& cards() const { return cards_; }
+  Validation& validation() { return validation_; }
 
  private:
   friend class Card;
   Instance();
 
+  Validation validation_;
   Functions vk_;
   VkInstance instance_ = nullptr;
   std::vector<VkPhysicalDevice> physical_;
@@ -53,13 +56,14 @@ class Card {
   Card& operator=(const Card&) = delete;
 
   const Functions& vk() const { return vk_; }
+  Instance& instance() const { return *instance_; }
   VkDevice device() const { return device_; }
   VkQueue queue() const { return queue_; }
   uint32_t family() const { return family_; }
   const CardDescription& description() const { return description_; }
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
-  // Bytes of the card's memory that the driver says are free for this process; absent if it does not say.
+  // Bytes of the card's memory that are free for this process, as the driver says; all of it if the driver does not say.
   int64_t free_memory() const;
 
  private:

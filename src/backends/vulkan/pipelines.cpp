@@ -68,7 +68,7 @@ Header header_of(const Card& card, std::span<const char> bytes) {
 std::filesystem::path cache_file(const Card& card) {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
-  if (card.description().on_cpu || (!cache && !home)) return {};  // software drivers have a cache of their own
+  if (!cache && !home) return {};
   const VkPhysicalDeviceProperties& p = card.properties();
   return (cache ? std::filesystem::path(cache) : std::filesystem::path(home) / ".cache") / "hearth" /
          fmt::format("vulkan-{:04x}-{:04x}.bin", p.vendorID, p.deviceID);

@@ -46,6 +46,13 @@ Stream::~Stream() {
   if (timeline_) vk.vkDestroySemaphore(card_->device(), timeline_, nullptr);
 }
 
+void Stream::check(VkResult result, const char* call) {
+  if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
+  if (lost_)
+    fail<Error>("vulkan: {} stopped working (its driver was reset, or it was removed); what was on it is lost", card_->description().name);
+  vulkan::check(result, call);
+}
+
 Stream::Batch& Stream::recording() {
   Batch& batch = batches_[current_];
   if (begun_) return batch;
@@ -197,6 +204,7 @@ void Stream::wait(uint64_t value) {
   const VkSemaphoreWaitInfo info{
       .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &timeline_, .pValues = &value};
   check(card_->vk().vkWaitSemaphores(card_->device(), &info, UINT64_MAX), "vkWaitSemaphores");
+  card_->instance().validation().require_clean();
   int32_t report[3];
   std::memcpy(report, report_->data(), sizeof report);
   if (report[0] == 0) return;

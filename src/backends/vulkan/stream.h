@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -38,6 +39,8 @@ class Stream {
   void download(const Span& from, void* to, size_t bytes);  // waits
   void finish();                                            // waits for everything; throws the card's error
 
+  bool lost() const { return lost_; }  // the card has failed for good; every call throws
+
   // Where a shader reports a row that does not exist: {1 gather or 2 scatter_add, the row, how many rows there are}. The next wait throws
   // it.
   uint64_t report() const { return report_ ? report_->address() : 0; }
@@ -70,6 +73,7 @@ class Stream {
   void order();        // a barrier behind what is recorded, unless unordered
   void submit();
   void wait(uint64_t value);
+  void check(VkResult result, const char* call);  // remembers that the card is lost
 
   const Card* const card_;
   Pipelines* const pipelines_;
@@ -82,6 +86,7 @@ class Stream {
   int unordered_ = 0;
   double work_ = 0;  // of the current batch
   uint64_t submitted_ = 0;
+  std::atomic<bool> lost_ = false;
   VkPipeline bound_ = nullptr;
   std::unique_ptr<HostBuffer> landing_;  // for downloads
   std::unique_ptr<HostBuffer> report_;

@@ -35,7 +35,7 @@ VulkanBackend::VulkanBackend(std::unique_ptr<Card> card, std::unique_ptr<Backend
       card_(std::move(card)),
       pipelines_(std::make_unique<Pipelines>(*card_)),
       stream_(std::make_unique<Stream>(card_.get(), pipelines_.get())),
-      whole_(MemoryLedger::process()),
+      whole_(card_->description().shared ? MemoryLedger::process() : own_memory_),
       largest_block_(card_->description().largest_block),
       arena_(std::make_shared<Arena>(card_.get(), largest_block_, whole_)) {}
 
@@ -49,6 +49,8 @@ VulkanBackend::VulkanBackend(uint64_t largest_block, MemoryLedger& ledger)
 VulkanBackend::~VulkanBackend() = default;
 
 std::string VulkanBackend::features() const { return card_ && card_->narrow() ? "narrow" : ""; }
+
+int64_t VulkanBackend::free_memory() const { return !card_ || card_->description().shared ? 0 : card_->free_memory(); }
 
 std::shared_ptr<const void> VulkanBackend::count_mapped(int64_t bytes) {
   if (host_) return host_->count_mapped(bytes);

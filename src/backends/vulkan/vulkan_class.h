@@ -51,6 +51,8 @@ class VulkanBackend final : public Backend {
   void finish() override { stream_->finish(); }
   MemoryLedger& ledger() override { return arena_->ledger(); }
   void release_cached() override;
+  int64_t free_memory() const override;
+  bool lost() const override { return stream_->lost(); }
   std::shared_ptr<const void> count_mapped(int64_t bytes) override;
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override;
   std::shared_ptr<const PreparedWeight> prepare(const Tensor& w, WeightKind kind, const WeightForm& form) override;
@@ -105,6 +107,7 @@ class VulkanBackend final : public Backend {
   const std::unique_ptr<Card> card_;
   const std::unique_ptr<Pipelines> pipelines_;
   const std::unique_ptr<Stream> stream_;
+  MemoryLedger own_memory_;  // of a card that does not compute in the host's memory
   MemoryLedger& whole_;
   const uint64_t largest_block_;
   std::shared_ptr<Arena> arena_;
