@@ -53,7 +53,8 @@ struct OpenOptions {
   bool pin_threads = false;  // pin each thread, including the calling one, to its own CPU while the model is open
   // On a GPU: the first blocks of each network are there, the others on the CPU, and what is outside of a network's blocks is where the
   // last of them is. gpu_layers: how many blocks of each network. gpu_memory: as many as fit for a run that takes at most so many bytes of
-  // the GPU, of the denoiser first; implies load_when_needed. UsageError for both, and for a device without memory of its own.
+  // the GPU, of the denoiser first; implies load_when_needed. Neither: as many as fit into what a GPU with memory of its own has free.
+  // UsageError for both, and for a device without memory of its own.
   std::optional<int64_t> gpu_layers, gpu_memory;
   Precision precision = Precision::automatic;
   // Packed-weight cache: a folder that keeps weights as packed for this CPU, so that the next open() skips packing. Created if it does not
@@ -209,6 +210,7 @@ class Model {
     bool edits_references = false, references_as_prompt = false;  // what it makes of Request::references; neither: it refuses them
   };
   Traits traits() const;
+  bool device_lost() const;         // a GPU of the model has failed for good: every run is an Error until the model is opened again
   std::string description() const;  // JSON: components, precisions, parameters, hashes, scheduler
 
   // Resolves and checks a request and plans its memory. UsageError, UnsupportedError.

@@ -186,6 +186,7 @@ class LanguageModel {
   int64_t weight_bytes() const;  // size of the tensors as they are used
   const QuantizedWeights& quantized() const;
   double load_seconds() const;
+  bool device_lost() const;                        // its GPU has failed for good: every run is an Error until the model is opened again
   std::vector<std::string> adapter_notes() const;  // one line for each of LanguageOptions::loras: how much of it the model has
   // Most memory that a text of `context` tokens takes beside the weights: its KV cache or recurrent state.
   int64_t cache_bytes(int64_t context) const;

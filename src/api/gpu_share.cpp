@@ -15,6 +15,11 @@ GpuShare gpu_share(const std::optional<int64_t>& layers, const std::optional<int
   return {.layers = layers, .memory = memory};
 }
 
+GpuShare free_share(const Backend& device) {
+  const int64_t free = device.free_memory();
+  return free > 0 ? GpuShare{.memory = free / 16 * 15} : GpuShare{};  // drivers need some, too
+}
+
 std::shared_ptr<Backend> open_device(const BackendOptions& options, const GpuShare& share) {
   std::shared_ptr<Backend> device = shared_backend(options);
   std::shared_ptr<Backend> divided = share ? shared_split(device) : nullptr;

@@ -58,6 +58,9 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
     bool loading = false;
 
     bool loaded() const { return services.language || services.image; }
+    bool lost() const {
+      return (services.language && services.language->device_lost()) || (services.image && services.image->device_lost());
+    }
     bool answers() const {
       return (services.language && !services.language->engine().idle()) || (services.image && !services.image->idle());
     }
@@ -153,8 +156,14 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
       if (model.adapter) find(model.offered.parent).used = ++clock;
     };
     touch();
-    if (model.loaded()) return model;
+    // A model whose GPU failed is opened again when all of its answers have ended.
+    if (model.loaded() && !(model.lost() && idle_with_adapters(model))) return model;
     model.loading = true;
+    if (model.loaded()) {
+      const Services lost = taken(model);
+      lock.unlock();
+    }
+    if (!lock.owns_lock()) lock.lock();
     Services made;
     std::exception_ptr failed;
     try {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "server/live_server_test.h"
 #include "support/complaint.h"
+#include "support/detached_backend.h"
 
 namespace hearth::server::test {
 namespace {
@@ -43,6 +44,22 @@ TEST(Models, the_one_not_used_for_longest_makes_room) {
   EXPECT_TRUE(visitor.sees("[DONE]"));
   EXPECT_EQ(server.post("/models/unload", {{"model", "a"}}).status, 200);
   EXPECT_FALSE(loaded(server, "a"));
+}
+
+// A GPU that fails ends the answers of the model on it, which is opened anew on its next use; other models are not affected.
+TEST(Models, on_a_device_that_failed_are_opened_again) {
+  const auto faults = std::make_shared<hearth::test::Faults>();
+  hearth::test::add_detached_backend("fragile", {.faults = faults});
+  ServeOptions options = two_language_models(0);
+  options.models.language.open.device = "fragile";
+  const LiveServer server(options);
+  const Json before = ask(server, "a");
+  Visitor visitor(server, "/v1/completions",
+                  {{"model", "a"}, {"prompt", "The"}, {"max_tokens", 1000}, {"ignore_eos", true}, {"stream", true}});
+  ASSERT_TRUE(visitor.sees("data:"));
+  faults->lost = faults->made.load();
+  EXPECT_TRUE(visitor.sees("the device stopped working"));
+  for (const char* id : {"a", "b"}) EXPECT_EQ(ask(server, id)["choices"][0]["text"], before["choices"][0]["text"]) << id;
 }
 
 // A client that has its answer may unload the model at once, although the handler or the engine's thread still has it for a moment.

@@ -106,6 +106,26 @@ TEST_F(Offloaded, as_many_blocks_as_fit_into_the_memory_of_the_card) {
   }
 }
 
+TEST_F(Offloaded, a_card_with_memory_of_its_own_gets_what_fits_there) {
+  const auto open = [](const std::string& device, std::optional<int64_t> layers) {
+    return Model::open(checkpoint_folder("pndm"), {.device = device, .gpu_layers = layers, .precision = Precision::f32});
+  };
+  const Generation plain = open("cpu", {}).generate(small_image);
+  const int64_t most = *open("card", all_layers).predict_memory(small_image).gpu_bytes;
+  for (const bool fits : {false, true}) {
+    const std::string name = fits ? "large card" : "small card";
+    add_detached_backend(name, {.inner = "cpu", .free_memory = fits ? 2 * most : most, .at_once = true});
+    Model model = open(name, {});
+    const Generation made = model.generate(small_image);
+    EXPECT_EQ(made.images[0].rgb, plain.images[0].rgb);
+    const OffloadJson card = OffloadJson::parse(made.report).at("memory").at("gpu"), unet = component(made, "unet");
+    EXPECT_LE(card.at("measured").at("peak"), (fits ? 2 * most : most) / 16 * 15);
+    const OffloadJson encoder = component(made, "text_encoder");
+    EXPECT_EQ(encoder.at("gpu").at("bytes") == encoder.at("bytes"), fits);
+    EXPECT_GT(unet.at("gpu").at("blocks"), 0);
+  }
+}
+
 TEST_F(Offloaded, a_component_on_the_cpu_stays_there) {
   const Request& request = small_image;
   OpenOptions options{.device = "detached", .gpu_layers = 2, .precision = Precision::f32};

@@ -80,8 +80,12 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   const auto root = std::filesystem::absolute(path).lexically_normal();
   impl->name = name_of(checkpoint, path);
   if (refiner) impl->refiner = name_of(*refiner, refiner_path);
-  const api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
-  impl->device = api::open_device({.name = options.device, .threads = options.threads, .pinned = options.pin_threads}, share);
+  const BackendOptions device{.name = options.device, .threads = options.threads, .pinned = options.pin_threads};
+  api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
+  const bool stated = bool(share);
+  const std::shared_ptr<Backend> whole = shared_backend(device);
+  if (!stated) share = api::free_share(*whole);
+  impl->device = api::open_device(device, share);
   models::LoadRequest request{.variant = options.variant,
                               .types = api::weight_types(options.precision, *impl->device),
                               .cache = options.cache,
@@ -96,7 +100,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   add_components(options, share, *impl, request);
   std::vector<std::shared_ptr<Backend>> devices{impl->device};
   devices.insert(devices.end(), impl->others.begin(), impl->others.end());
-  api::require_divided(share, devices);
+  if (stated) api::require_divided(share, devices);
   impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
   check_components(options, *impl->pipeline);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;
@@ -112,6 +116,10 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
 Model Model::open_demo(const OpenOptions& options) { return open(api::demo_model_folder(), options); }
 
 std::string Model::family() const { return impl_->pipeline->family(); }
+
+bool Model::device_lost() const {
+  return impl_->device->lost() || std::ranges::any_of(impl_->others, [](const auto& device) { return device->lost(); });
+}
 
 Model::Traits Model::traits() const {
   const models::ImageModel& model = *impl_->pipeline;

@@ -173,6 +173,7 @@ int64_t LanguageModel::weight_bytes() const { return impl_->weight_bytes; }
 const QuantizedWeights& LanguageModel::quantized() const { return impl_->quantized; }
 std::vector<std::string> LanguageModel::adapter_notes() const { return impl_->adapter_notes; }
 double LanguageModel::load_seconds() const { return impl_->load_seconds; }
+bool LanguageModel::device_lost() const { return impl_->device->lost(); }
 
 int64_t LanguageModel::cache_bytes(int64_t context) const { return impl_->model->cache_bytes(context, impl_->cache_type); }
 

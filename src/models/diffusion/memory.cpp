@@ -112,7 +112,9 @@ void fill_card(MemoryPlan& plan, std::span<const ComponentReport> components, in
   const auto fits = [limit](const MemoryPlan& p) { return !p.card || p.card->peak() <= limit; };
   if (!fits(plan)) {
     const auto [needed, had] = in_gigabytes(plan.card->peak(), limit);
-    fail<UsageError>("generate: the card needs {} GB besides blocks, expected at most the {} GB of --gpu-memory", needed, had);
+    fail<UsageError>(
+        "generate: the card needs {} GB besides blocks, expected at most the {} GB of --gpu-memory (by default what the card has free)",
+        needed, had);
   }
   for (const ComponentReport* c : by_use) {
     // At `all`, what is outside of blocks is there, too.

@@ -151,6 +151,7 @@ ImageService::~ImageService() {
 
 const ImageService::Limits& ImageService::limits() const { return impl_->limits; }
 std::string ImageService::family() const { return impl_->model.family(); }
+bool ImageService::device_lost() const { return impl_->model.device_lost(); }
 Model::Traits ImageService::traits() const { return impl_->model.traits(); }
 
 ImageService::Ticket ImageService::submit(ImageTask task, std::shared_ptr<ImageSink> sink) {

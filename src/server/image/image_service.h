@@ -69,6 +69,7 @@ class ImageService {
   std::string family() const;
   Model::Traits traits() const;
   int64_t bytes() const { return traits().weight_bytes; }
+  bool device_lost() const;  // Model::device_lost
 
   // A job; it is canceled when its ticket is destroyed.
   class Ticket {

@@ -161,6 +161,8 @@ const tools::TemplateSupport& LanguageService::template_support() const { return
 const std::vector<std::string>& LanguageService::hidden_tokens() const { return impl_->hidden; }
 const std::string& LanguageService::chat_source() const { return impl_->chat_source; }
 
+bool LanguageService::device_lost() const { return impl_->model.device_lost(); }
+
 int64_t LanguageService::bytes() const { return impl_->weight_bytes + engine_->memory().bytes(); }
 
 std::shared_ptr<const engine::ConstraintSource> LanguageService::constraint(std::string_view kind, std::string_view source,

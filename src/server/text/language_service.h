@@ -40,6 +40,7 @@ class LanguageService {
   const tools::Reasoning& reasoning() const;
   const tools::TemplateSupport& template_support() const;
   const std::vector<std::string>& hidden_tokens() const;  // special tokens that are no marks of tool calls or reasoning, as text
+  bool device_lost() const;                               // LanguageModel::device_lost
   int64_t bytes() const;                                  // of its own weights, and the cache
 
   // The grammar of that kind and source, which `rules` makes the first time. ApiError 400 about the field `param` for one that cannot be
