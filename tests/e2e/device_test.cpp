@@ -12,6 +12,7 @@
 #include "core/observe.h"
 #include "e2e/cases.h"
 #include "hearth/language.h"
+#include "support/backend_test.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
 #include "support/tolerance.h"
@@ -65,7 +66,33 @@ TEST(Devices, every_kind_of_run_supports_a_component_on_another_device) {
 TEST(Devices, an_unknown_one_is_named) {
   OpenOptions options;
   options.components["vae"].device = "cdua";
-  EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }), "UsageError: backend: 'cdua' is unknown, expected cpu or reference");
+  EXPECT_EQ(complaint_of([&] { Model::open_demo(options); }),
+            "UsageError: backend: 'cdua' is unknown, expected auto, cpu, vulkan, reference, or vulkan:NUMBER");
+}
+
+// Whole runs on a graphics card, and on a card and the CPU.
+TEST(Devices, a_graphics_card_gives_the_results_of_the_cpu) {
+  if (!make_test_backend("vulkan")) GTEST_SKIP() << "this machine has no driver of Vulkan";
+  Request edit = small_request();
+  const Generation begun = Model::open_demo({.precision = Precision::f32}).generate(edit);
+  edit.edit.image = edit.edit.mask = begun.images[0];
+  edit.edit.strength = 0.7;
+  const Generation edited = Model::open_demo({.precision = Precision::f32}).generate(edit);
+  OpenOptions options{.device = "vulkan", .precision = Precision::f32};
+  for (const bool mixed : {false, true}) {
+    if (mixed) options.components["text_encoder"].device = "cpu", options.gpu_layers = 3;
+    Model model = Model::open_demo(options);
+    EXPECT_LE(relative_error(model.generate(small_request()).latents.values, begun.latents.values), 5e-5) << mixed;
+    EXPECT_LE(relative_error(model.generate(edit).latents.values, edited.latents.values), 5e-5) << mixed;
+  }
+  const auto complete = [](const LanguageOptions& how) {
+    LanguageModel model = LanguageModel::open_demo(how);
+    return model.complete({.prompt = "The lighthouse", .max_tokens = 9, .sampling = {.temperature = 0}}).text;
+  };
+  const std::string wanted = complete({});
+  EXPECT_EQ(complete({.device = "vulkan"}), wanted);
+  EXPECT_EQ(complete({.device = "vulkan", .gpu_layers = 1}), wanted);
+  EXPECT_EQ(complete({.device = "vulkan", .cache_type = CacheType::f16}), complete({.cache_type = CacheType::f16}));
 }
 
 // A backend with memory that the host cannot read and with deferred work gives the bits of the backend behind it, in every kind of run.

@@ -6,6 +6,7 @@
 
 #include "backends/backends.h"
 #include "e2e/cases.h"
+#include "support/backend_test.h"
 #include "support/detached_backend.h"
 #include "support/tolerance.h"
 
@@ -78,6 +79,21 @@ TEST_P(GoldenOnEachBackend, latents_are_the_references) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, GoldenOnEachBackend, testing::Values("reference", "detached", "avx2", "avx512"),
                          [](const auto& b) { return b.param; });
+
+class GoldenOnVulkan : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenOnVulkan, latents_are_the_references) {
+  if (!make_test_backend("vulkan")) GTEST_SKIP() << "this machine has no driver of Vulkan";
+  const Case c = find_case(GetParam(), GetParam() == std::string("xl_refiner") ? "hand_off" : "default");
+  const Generation made = open_model(c, {.device = "vulkan", .precision = Precision::f32}).generate(c.request);
+  const double error = relative_error(made.latents.values, golden_latents(c).values);
+  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("%s on Vulkan: latents %.1e (f32 against f64: %.1e)\n", GetParam(), error, c.rounding);
+  EXPECT_LE(error, 10 * c.rounding + 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenOnVulkan,
+                         testing::Values("pndm", "xl", "xl_refiner", "sd3", "pixart_sigma", "aura_flow", "hunyuan_12", "sana"),
+                         [](const auto& family) { return std::string(family.param); });
 
 INSTANTIATE_TEST_SUITE_P(Diffusers, Golden, testing::ValuesIn(all_cases()),
                          [](const auto& c) { return c.param.checkpoint + "_" + c.param.name; });
