@@ -83,7 +83,7 @@ TEST_F(CommandTest, wrong_usage_is_one_line_and_exit_code_2) {
        "--batch-size: 99999999999 times --batch-count 1 is too many images, expected at most 1048576"},
       {{"generate", "-p", "x", "--batch-size", "524289", "--batch-count", "2"},
        "--batch-size: 524289 times --batch-count 2 is too many images, expected at most 1048576"},
-      {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, expected one of cpu, reference"},
+      {{"generate", "-p", "x", "--device", "cdua"}, "--device: 'cdua' is unknown, expected one of auto, cpu, vulkan, reference"},
       {{"generate", "-p", "x", "--precision", "fp16"},
        "--precision: 'fp16' is unknown, expected one of f32, bf16, f16, auto; did you mean f16?"},
       {{"generate", "-p", "x", "--compat", "forge"}, "--compat: 'forge' is unknown, expected one of diffusers, comfyui, a1111"},
