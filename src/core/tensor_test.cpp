@@ -69,6 +69,7 @@ BACKEND_TEST(Tensor, elements_are_accessible_only_on_a_host) {
 }
 
 BACKEND_TEST(Tensor, memory_is_counted_and_freed) {
+  if (device.name().find('+') != std::string::npos) GTEST_SKIP() << "a divided device takes memory where a tensor is written";
   device.release_cached();
   const int64_t before = device.ledger().use().now, in_all = MemoryLedger::process().use().now;
   const MemoryWatch watch(device.ledger());

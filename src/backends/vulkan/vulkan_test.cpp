@@ -73,7 +73,7 @@ TEST(Vulkan, a_dry_run_needs_the_memory_of_the_run) {
       const MemoryWatch watch(on.ledger());
       const Block b(on);
       b.run();
-      const Tensor large = Tensor::empty(on, {70, 1 << 20});  // more than a usual block of memory
+      const Tensor large = Tensor::empty(on, {20, 1 << 20});  // more than a usual block of memory
       on.finish();
       return watch.peak();
     };
