@@ -23,7 +23,7 @@ BACKEND_TEST(MockStreaming, has_the_bits_of_staying) {
   write_checkpoint(folder / "mock", {.layers = 5});
   const Checkpoint checkpoint = models::open_checkpoint(folder / "mock");
   const auto model = models::find_family(checkpoint).family.describe(checkpoint);
-  models::diffusion::Networks networks({{.checkpoint = checkpoint, .components = model->components()}}, device, {});
+  models::diffusion::Networks networks({{.checkpoint = checkpoint, .components = model->components()}}, device, {.card_blocks = 0});
   const auto drawn = [&](const Residence& resident) {
     models::diffusion::Holding holding(networks, {.resident = resident});
     holding.load({}, {});
