@@ -32,34 +32,12 @@ Tensor VulkanBackend::rounded_to_integers(const Tensor& x) {
 
 void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
                            Tensor& y) {
-  const Tensor left = normalized(input, norm);
-  const Tensor x = factors_of(w.form, input.size(0) * input.size(1)) == DType::i16 ? rounded_to_integers(left) : left;
-  const int64_t rows = x.size(0) * x.size(1), K = x.size(2), N = w.outputs();
-  const uint64_t weight = address(w), codebooks = grids(w.form.hold);
-  const bool gated = w.kind == WeightKind::glu;
-  const double work = 2.0 * double(rows) * double(K) * double(w.out());
-  if (rows <= most_few_rows) {
-    constexpr int64_t columns = 8;  // of a workgroup
-    struct Parameters {
-      EpilogueParameters epilogue;
-      uint64_t x, w, y, grids;
-      uint32_t rows, outputs, depth, x_type, plain_type, gated, aligned, padding;
-    } const p{epilogue(e, w, bias, x.size(1), y),
-              address(x),
-              weight,
-              address(y),
-              codebooks,
-              uint32_t(rows),
-              uint32_t(N),
-              uint32_t(K),
-              code(x.dtype()),
-              code(w.form.hold),
-              gated,
-              K % 8 == 0,
-              0};
-    stream_->run(Shader::few_rows, w.form.hold, {}, p, parts(w.out(), columns), work);
-    return;
-  }
+  const Tensor x = normalized(input, norm);
+  multiply(factors_of(w.form, x.size(0) * x.size(1)) == DType::i16 ? rounded_to_integers(x) : x, w, bias, e, y);
+}
+
+void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+  const int64_t rows = x.size(0) * x.size(1), K = x.size(2);
   const Tile tile = tile_of(rows, w.out());
   struct Parameters {
     EpilogueParameters epilogue;
@@ -67,24 +45,37 @@ void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& b
     uint32_t row_tiles, rows, outputs, depth, x_type, plain_type, gated, aligned;
   } const p{epilogue(e, w, bias, x.size(1), y),
             address(x),
-            weight,
+            address(w),
             address(y),
-            codebooks,
+            grids(w.form.hold),
             uint32_t(parts(rows, tile.rows())),
             uint32_t(rows),
-            uint32_t(N),
+            uint32_t(w.outputs()),
             uint32_t(K),
             code(x.dtype()),
             code(w.form.hold),
-            gated,
+            w.kind == WeightKind::glu,
             K % 8 == 0 && address(x) % 16 == 0};
-  stream_->run(Shader::product, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
-               p.row_tiles * parts(w.out(), tile.columns()), work);
+  const double work = 2.0 * double(rows) * double(K) * double(w.out());
+  if (rows <= most_few_rows) {
+    constexpr int64_t columns = 8;  // of a workgroup
+    stream_->run(Shader::few_rows, w.form.hold, {}, p, parts(w.out(), columns), work);
+  } else {
+    stream_->run(Shader::product, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
+                 p.row_tiles * parts(w.out(), tile.columns()), work);
+  }
 }
 
+// What several products read is computed before them: they do not wait for each other.
 void VulkanBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
+  const auto rounds = [&](const LinearCall& c) { return factors_of(c.w.form, x.size(0) * x.size(1)) == DType::i16; };
+  Tensor rounded;
+  for (const LinearCall& c : calls) {
+    if (rounds(c) && !rounded) rounded = rounded_to_integers(x);
+    grids(c.w.form.hold);
+  }
   const Stream::Unordered unordered(*stream_);
-  for (LinearCall& c : calls) linear(x, c.w, c.bias, c.e, {}, c.y);
+  for (LinearCall& c : calls) multiply(rounds(c) ? rounded : x, c.w, c.bias, c.e, c.y);
 }
 
 }  // namespace hearth::vulkan

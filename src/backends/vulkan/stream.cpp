@@ -186,6 +186,11 @@ void Stream::submit() {
   const Functions& vk = card_->vk();
   begun_ = false;
   current_ = (current_ + 1) % batches_.size();
+  // What shaders report is visible to the host when the batch is done.
+  const VkMemoryBarrier to_host{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT, .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+  vk.vkCmdPipelineBarrier(batch.commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
+                          nullptr);
   check(vk.vkEndCommandBuffer(batch.commands), "vkEndCommandBuffer");
   batch.value = ++submitted_;
   const VkTimelineSemaphoreSubmitInfo timeline{

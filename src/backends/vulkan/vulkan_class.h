@@ -89,13 +89,14 @@ class VulkanBackend final : public Backend {
   void gated_scan(const Tensor& x, const Tensor& log_a, bool starts, Tensor& state, Tensor& y) override;
 
  private:
-  // Address of the first element as shaders see it; 0 if x is undefined, and in a dry run. UnsupportedError if x has so many elements that
-  // 31 bits cannot count them.
+  // Address of the first element as shaders see it. 0 if x is undefined, and in a dry run. UnsupportedError if x has 2³¹ elements or more.
   uint64_t address(const Tensor& x) const;
   uint64_t address(const Weight& w) const;
   Span span(const Tensor& x) const;
   uint64_t grids(DType type);  // address of the codebooks of the IQ types (shaders/stored.glsl); 0 for others
 
+  // linear() of an x that is normalized and rounded.
+  void multiply(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   Tensor rounded_to_integers(const Tensor& x);  // the left side of a product with i16 factors (core/weight.h)
   EpilogueParameters epilogue(const Epilogue& e, const Weight& w, const Tensor& bias, int64_t image_rows, const Tensor& y) const;
   // x [B, …, C] normalized, in f32; x itself without a norm.

@@ -14,7 +14,7 @@ layout(local_size_x = 128) in;
 layout(buffer_reference, scalar) readonly buffer Parameters {
   Epilogue epilogue;
   uint64_t x, w, y, grids;
-  uint rows, outputs, depth;
+  uint row_tiles, rows, outputs, depth;  // as of product.comp
   uint x_type, plain_type, gated, aligned;
 };
 PARAMETERS;
