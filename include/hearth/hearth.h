@@ -51,10 +51,10 @@ struct OpenOptions {
   std::string device = "cpu";
   int threads = 0;           // 0: one per CPU
   bool pin_threads = false;  // pin each thread, including the calling one, to its own CPU while the model is open
-  // On a GPU: the first blocks of each network are there, the others on the CPU, and what is outside of a network's blocks is where the
-  // last of them is. gpu_layers: how many blocks of each network. gpu_memory: as many as fit for a run that takes at most so many bytes of
-  // the GPU, of the denoiser first; implies load_when_needed. Neither: as many as fit into what a GPU with memory of its own has free.
-  // UsageError for both, and for a device without memory of its own.
+  // Divides each network between the GPU that `device` names and the CPU: its first blocks run on the GPU, the others on the CPU. The parts
+  // that belong to no block run where the last block runs. gpu_layers is the number of blocks of each network on the GPU. gpu_memory is a
+  // limit in bytes for the GPU's memory: each run puts there as many blocks as fit, those of the denoiser first, and load_when_needed is
+  // implied. With neither, a GPU that has its own memory is filled with what fits. UsageError if both are set, or if the device is no GPU.
   std::optional<int64_t> gpu_layers, gpu_memory;
   Precision precision = Precision::automatic;
   // Packed-weight cache: a folder that keeps weights as packed for this CPU, so that the next open() skips packing. Created if it does not

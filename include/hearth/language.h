@@ -25,9 +25,10 @@ struct LanguageOptions {
   std::string device = "cpu";  // see list_backends()
   int threads = 0;             // 0: one per CPU
   bool pin_threads = false;
-  // On a GPU: the first layers are there with their part of the KV cache, the others on the CPU; embeddings and output matrix are on the
-  // GPU if all layers are. gpu_layers: how many. gpu_memory: as many as fit if texts of gpu_context tokens take at most so many bytes of
-  // the GPU. UsageError for both, and for a device without memory of its own.
+  // Divides the model between the GPU that `device` names and the CPU: the first layers run on the GPU, with their part of the KV cache,
+  // the others on the CPU. The embeddings and the output matrix are on the GPU if all layers are. gpu_layers is the number of layers on the
+  // GPU. gpu_memory is a limit in bytes for the GPU's memory: as many layers are there as fit with the cache of a text of gpu_context
+  // tokens. UsageError if both are set, or if the device is no GPU.
   std::optional<int64_t> gpu_layers, gpu_memory;
   std::optional<int64_t> gpu_context;  // default: what the model was trained for, at most 8192; longer texts are refused
   // Applies to weights that are not quantized; automatic: as stored. Block types (GGUF) keep their type; automatic multiplies their

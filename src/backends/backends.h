@@ -17,8 +17,8 @@ struct BackendOptions {
   bool pinned = false;       // ThreadPool::pin()
 };
 
-// Names of devices that users may ask for, beside "vulkan:NUMBER", the card of that number in available_backends(). "vulkan" is card 0,
-// "auto" the first graphics card that can be used, or the CPU if there is none.
+// Names that users may give for a device, besides "vulkan:NUMBER", the card of that number in available_backends(). "vulkan" is card 0.
+// "auto" is the first usable graphics card; without one, the CPU.
 std::vector<std::string> device_names();
 
 struct BackendInfo {

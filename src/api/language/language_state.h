@@ -24,8 +24,8 @@ struct LanguageState : Wording {
   double load_seconds = 0;
   std::vector<std::string> adapter_notes;  // LanguageModel::adapter_notes
 
-  // Of a model that is divided between a GPU and the CPU: what is on the GPU, the bytes there with a prompt of so many tokens in such a
-  // context, and the longest context that there is room for.
+  // For a model that is divided between a GPU and the CPU: its part on the GPU; the bytes that a run takes there, from the lengths of its
+  // prompt and its context in tokens; the longest context that fits.
   std::optional<models::ComponentReport::Card> card;
   std::function<int64_t(int64_t prompt, int64_t context)> card_bytes;
   std::optional<int64_t> card_context;
@@ -46,7 +46,7 @@ struct LanguageState : Wording {
 // Of an open model, for the server.
 LanguageState& state_of(LanguageModel& model);
 DType dtype_of(CacheType type);
-// UsageError if a model that is divided has no room for a text of so many tokens on the GPU.
+// UsageError if the model is divided and a context of this many tokens does not fit on the GPU.
 void require_card_room(const LanguageState& state, int64_t context);
 // LanguageModel::open (empty: open_demo) of a model whose memory on a GPU is that of `use`.
 LanguageModel open_language_model(const std::filesystem::path& path, const LanguageOptions& options, const models::UseLanguageModel& use);

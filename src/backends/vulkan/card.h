@@ -16,7 +16,7 @@ struct CardDescription {
   int64_t memory = 0;          // bytes of its own memory, or of the host's memory if it shares that
   bool on_cpu = false;         // a driver in software
   bool shared = false;         // it computes in the host's memory
-  std::string missing;         // the feature that hearth needs and the card lacks; "" if there is none
+  std::string missing;         // a feature that hearth needs and the card does not have; "" if it has all
   uint64_t largest_block = 0;  // bytes that one allocation of its memory may have
 };
 

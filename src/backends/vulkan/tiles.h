@@ -14,7 +14,7 @@ struct Tile {
   int64_t columns() const { return int64_t(across) * own_columns; }
 };
 
-// Up to so many rows have a shader of their own (shaders/few_rows.comp).
+// Products of up to this many rows have their own shader, shaders/few_rows.comp.
 inline constexpr int64_t most_few_rows = 4;
 
 // Flat and narrow products have such tiles: little is multiplied for rows and columns that are not there.

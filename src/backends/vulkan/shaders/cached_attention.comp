@@ -22,7 +22,7 @@ PARAMETERS;
 
 const uint Q8_0 = 19;  // as in core/dtype.h
 
-// Bytes of so many keys or values; value i of the row at x.
+// Bytes of `values` elements of a cached type; element i of the row at x.
 uint64_t row_bytes(uint type, uint64_t values) { return type == Q8_0 ? values / 32 * 34 : values * (type == F32 ? 4 : 2); }
 float cached(uint type, uint64_t x, uint i) {
   if (type != Q8_0) return read(type, x, i);
