@@ -82,8 +82,11 @@ TEST(Devices, a_graphics_card_gives_the_results_of_the_cpu) {
   for (const bool mixed : {false, true}) {
     if (mixed) options.components["text_encoder"].device = "cpu", options.gpu_layers = 3;
     Model model = Model::open_demo(options);
-    EXPECT_LE(relative_error(model.generate(small_request()).latents.values, begun.latents.values), 5e-5) << mixed;
-    EXPECT_LE(relative_error(model.generate(edit).latents.values, edited.latents.values), 5e-5) << mixed;
+    const double of_prompt = relative_error(model.generate(small_request()).latents.values, begun.latents.values),
+                 of_edit = relative_error(model.generate(edit).latents.values, edited.latents.values);
+    if (std::getenv("HEARTH_PRINT_ERRORS")) printf("on Vulkan, mixed %d: latents %.1e, of an edit %.1e\n", mixed, of_prompt, of_edit);
+    EXPECT_LE(of_prompt, 5e-5) << mixed;  // observed: at most 1.2e-5
+    EXPECT_LE(of_edit, 5e-5) << mixed;    // observed: at most 8.8e-6
   }
   const auto complete = [](const LanguageOptions& how) {
     LanguageModel model = LanguageModel::open_demo(how);

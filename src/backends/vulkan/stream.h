@@ -39,7 +39,8 @@ class Stream {
   void download(const Span& from, void* to, size_t bytes);  // waits
   void finish();                                            // waits for everything; throws the card's error
 
-  bool lost() const { return lost_; }  // the card has failed for good; every call throws
+  uint64_t submissions() const { return submitted_; }  // so far; while no other thread uses the stream
+  bool lost() const { return lost_; }                  // the card has failed for good; every call throws
 
   // Where a shader reports a row that does not exist: {1 gather or 2 scatter_add, the row, how many rows there are}. The next wait throws
   // it.

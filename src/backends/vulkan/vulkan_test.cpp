@@ -108,13 +108,15 @@ TEST(Vulkan, long_work_is_divided) {
     float value;
     uint32_t y_type, padding;
   } const p{y.address, count, 3, 0, 0};
-  for (const double work : {1.0, 1e12, 1e15}) {
+  for (const auto& [work, submissions] : {std::pair(1.0, 1), std::pair(1e12, 5), std::pair(1e15, 157)}) {  // at most one for a workgroup
     Stream stream(&card, &pipelines);
     stream.zero(y, count * 4);
     stream.run(Shader::fill, {}, p, parts(count, pointwise_size), work);
     std::vector<float> values(count);
     stream.download(y, values.data(), count * 4);
     EXPECT_EQ(values, std::vector<float>(count, 3)) << work;
+    EXPECT_GE(stream.submissions(), uint64_t(submissions)) << work;
+    EXPECT_LE(stream.submissions(), uint64_t(submissions) + 2) << work;  // and those of filling with zeros and reading
   }
   arena.give(y);
 }
