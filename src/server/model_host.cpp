@@ -37,7 +37,7 @@ int64_t written_at(const fs::path& path) {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::file_clock::to_sys(at).time_since_epoch()).count();
 }
 
-// How long a request to unload waits for another one that has been answered, but has not returned yet.
+// How long a request that needs a model without answers waits for those that end now.
 constexpr std::chrono::seconds patience{1};
 
 struct Services {
@@ -150,13 +150,14 @@ struct ModelHost::Impl : std::enable_shared_from_this<Impl> {
                      fmt::format("the model '{}' generates {}, expected one that generates {}", model.offered.id,
                                  language ? "images" : "text", language ? "text" : "images"),
                      "model");
+    // A model whose GPU failed is opened again when all of its answers have ended.
+    changed.wait_for(lock, patience, [&] { return !model.lost() || idle_with_adapters(model); });
     changed.wait(lock, [&] { return !model.loading; });
     const auto touch = [&] {
       model.used = ++clock;
       if (model.adapter) find(model.offered.parent).used = ++clock;
     };
     touch();
-    // A model whose GPU failed is opened again when all of its answers have ended.
     if (model.loaded() && !(model.lost() && idle_with_adapters(model))) return model;
     model.loading = true;
     if (model.loaded()) {
