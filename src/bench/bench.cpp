@@ -126,8 +126,10 @@ Bench bench(const BenchOptions& given) {
     return bench_serve(options);
   }
   if (!options.keep.empty() && !whole) fail<UsageError>("bench: --save-weights requires a whole model with generated weights");
-  if (what == "ops" && (!options.model.empty() || !options.variant.empty() || options.width || options.height))
-    fail<UsageError>("bench: ops measures {} at their native sizes, expected no model, variant or size", fmt::join(benchmarks, " and "));
+  if (what == "ops" && (!options.variant.empty() || options.width || options.height))
+    fail<UsageError>("bench: ops measures the published networks at their native sizes, expected no variant or size");
+  if (what == "ops" && !options.model.empty() && std::ranges::find(benchmarks, options.model) == benchmarks.end())
+    fail<UsageError>("bench: ops measures those of {}, not of '{}'", fmt::join(benchmarks, ", "), options.model);
   if (what == "clip" && (options.width || options.height)) fail<UsageError>("bench: the text encoder has no width and height");
   if (!options.path.empty() && what == "paths")
     fail<UsageError>("bench: paths measures all kernel paths, expected no --kernel-path, got '{}'", options.path);

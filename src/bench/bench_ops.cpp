@@ -1,10 +1,11 @@
-// `hearth bench ops`: measures every op of a step and of a VAE decode alone, at the shapes of the families' benchmarks at their native
-// sizes. Dry runs of the networks list the ops; forms that other networks use follow (bench_op_cases.h).
+// `hearth bench ops`: measures every op of a step and of a VAE decode alone, at the shapes of the families' benchmarks, or of one of them,
+// at their native sizes. Dry runs of the networks list the ops; forms that other networks use follow (bench_op_cases.h).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 
 #include "backends/backends.h"
@@ -143,9 +144,9 @@ struct List : Observer {
   void on_op(const OpEvent& event) override {
     Case c{.op = std::string(event.op), .x = event.x.shape(), .y = event.y.shape(), .flop = event.flop, .bytes = event.bytes};
     if (!event.weight.empty()) c.w = weights->at(std::string(event.weight));
-    const std::string name = c.name();
-    const auto known = std::ranges::find(cases, name, &Case::name);
-    ++(known == cases.end() ? cases.emplace_back(std::move(c)) : *known).calls[work];
+    const auto [known, is_new] = places.try_emplace(c.name(), cases.size());
+    if (is_new) cases.push_back(std::move(c));
+    ++cases[known->second].calls[work];
   }
 
   double flop_of(const std::string& of) const {
@@ -156,12 +157,12 @@ struct List : Observer {
   }
   void forget(const std::string& of) {
     for (Case& c : cases) c.calls.erase(of);
-    std::erase_if(cases, [](const Case& c) { return c.calls.empty(); });
   }
 
   std::string work;
   const std::map<std::string, Shape>* weights = nullptr;
   std::vector<Case> cases;
+  std::map<std::string, size_t> places;  // of the cases, by name
 };
 
 // What an observed run ends with.
@@ -178,14 +179,14 @@ Last last_of(const std::function<void()>& run) {
   return last;
 }
 
-constexpr double most_flop = 2e13;  // of a step: the ops of larger models would take minutes
+constexpr double most_flop = 2e13;  // of a step: the ops of larger models would take minutes, so they have to be named
 
-std::vector<Case> list_cases() {
+std::vector<Case> list_cases(std::span<const std::string> benchmarks) {
   using models::diffusion::Role;
   MemoryLedger ledger;
   const auto plan = make_plan_backend(ledger);
   List list;
-  for (const std::string& name : image_benchmarks()) {
+  for (const std::string& name : benchmarks) {
     const BenchOptions configurations_alone{.model = name};
     const BenchModel published(configurations_alone, {});
     const models::diffusion::LatentModel& model = published.model();
@@ -205,8 +206,9 @@ std::vector<Case> list_cases() {
     }
     list.work = name + " decode", list.weights = &networks.weights(Role::codec);
     model.codec(networks.loaded()).decode(Tensor::empty(*plan, published.image_latents()));
-    if (list.flop_of(name + " step") > most_flop) list.forget(name + " step"), list.forget(name + " decode");
+    if (benchmarks.size() > 1 && list.flop_of(name + " step") > most_flop) list.forget(name + " step"), list.forget(name + " decode");
   }
+  std::erase_if(list.cases, [](const Case& c) { return c.calls.empty(); });
   return std::move(list.cases);
 }
 
@@ -226,9 +228,9 @@ WeightForm form_of(const BenchOptions& options, const Backend& device) {
 Bench bench_ops(const BenchOptions& options) {
   const auto device = make_backend({.name = options.device, .features = options.path, .threads = options.threads});
   const WeightForm form = form_of(options, *device);
-  std::vector<Case> cases = list_cases();
+  std::vector<Case> cases = list_cases(options.model.empty() ? image_benchmarks() : std::vector{options.model});
   std::erase_if(cases, [&](const Case& c) { return c.name().find(options.only) == std::string::npos; });
-  std::vector<OpForm> forms = op_forms();
+  std::vector<OpForm> forms = options.model.empty() ? op_forms() : std::vector<OpForm>();
   std::erase_if(forms, [&](const OpForm& f) { return f.name.find(options.only) == std::string::npos; });
   if (cases.empty() && forms.empty()) fail<UsageError>("bench: no op has '{}' in its name", options.only);
   const Ceilings ceilings = measure_ceilings(*device);

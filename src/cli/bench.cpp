@@ -33,10 +33,12 @@ void run_bench(std::span<const std::string> arguments) {
                options.what, what, image.front());
   flags.group("Model");
   flags
-      .text("-m,--model", "NAME",
-            fmt::format("Model: {} or {} (full size with generated weights), demo, or a checkpoint; not for ops", fmt::join(image, ", "),
-                        fmt::join(language, ", ")),
-            options.model, image.front())
+      .text(
+          "-m,--model", "NAME",
+          fmt::format("Model: {} or {} (full size with generated weights), demo, or a checkpoint; ops measures those of all of these image "
+                      "models unless one is named",
+                      fmt::join(image, ", "), fmt::join(language, ", ")),
+          options.model, image.front())
       .completes(models);
   open.add_variant(flags);
   flags
