@@ -9,9 +9,6 @@
 
 namespace hearth::test {
 
-// Where products take long: Vulkan's software driver compiles and runs each variant of a shader on the CPU. Tests make fewer rounds there.
-inline bool slow(const Backend& device) { return device.name() == "vulkan"; }
-
 inline Backend& reference_backend() {
   static const std::unique_ptr<Backend> backend = make_backend({.name = "reference", .threads = 2});
   return *backend;

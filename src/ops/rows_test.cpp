@@ -60,7 +60,7 @@ BACKEND_TEST(Rows, equal_the_reference_on_random_shapes) {
 // Bit-identical: a row alone, among others, and with any number of threads.
 BACKEND_TEST(Rows, each_row_is_independent) {
   Random random(72);
-  for (size_t kind = 0; kind < std::size(held) + std::size(blocks); ++kind)
+  for (size_t kind = 0; kind < std::size(held) + std::size(blocks); kind += test::slow(device) ? 3 : 1)
     for (const int64_t K : {256, 768, 2048 + 256, 32, 1504}) {
       const DType dtype = held[kind < std::size(held) ? kind : kind - std::size(blocks)];
       if (K % block_of(dtype).values != 0 || (test::slow(device) && K > 768)) continue;
@@ -84,7 +84,8 @@ BACKEND_TEST(Rows, each_row_is_independent) {
 BACKEND_TEST(Rows, each_number_of_few_rows_equals_the_reference) {
   constexpr int64_t most = 33;
   Random random(79);
-  for (const DType dtype : blocks) {
+  for (size_t kind = 0; kind < std::size(blocks); kind += test::slow(device) ? 3 : 1) {
+    const DType dtype = blocks[kind];
     const int64_t N = 77, K = block_of(dtype).values == 256 ? 768 : 800;
     const auto x = random.normal(device, {most, K});
     const auto w = in_place(random, device, {N, K}, dtype, DType::i16);
@@ -103,7 +104,8 @@ BACKEND_TEST(Rows, each_number_of_few_rows_equals_the_reference) {
 // Products of one x computed together are bit-identical to each alone: any number of weights, sizes and dtypes, each with an epilogue.
 BACKEND_TEST(Rows, combined_products_equal_single_ones) {
   Random random(78);
-  for (int round = 0; round < 60; ++round) {
+  const int rounds = test::slow(device) ? 20 : 60;
+  for (int round = 0; round < rounds; ++round) {
     const int64_t K = 256 * random.between(1, round % 3 ? 4 : 33), M = round % 5 == 4 ? 3 : 1;
     const auto x = random.normal(device, {M, K});
     const bool integers = random.chance(), mixed = random.chance();
