@@ -61,7 +61,6 @@ void VulkanBackend::cached_attention(const Tensor& q, std::span<const KeyValues>
       uint64_t q, k, v, y, pages, sinks;
       uint32_t N, G, D, Dv, slots, first, window, page, q_row, v_row, v_head, count;
       float scale, soft_cap;
-      uint32_t k_type, v_type;
     } const p{address(q),
               address(text.k),
               address(text.v),
@@ -81,11 +80,11 @@ void VulkanBackend::cached_attention(const Tensor& q, std::span<const KeyValues>
               uint32_t(text.v.stride(1)),
               uint32_t(text.queries),
               spec.scale,
-              spec.soft_cap,
-              code(text.k.dtype()),
-              code(text.v.dtype())};
+              spec.soft_cap};
     const int64_t together = text.queries == 1 ? 1 : D <= usual ? 8 : 2;  // queries of a workgroup
-    stream_->run(Shader::cached_attention, {uint32_t(parts(Dv, invocations)), uint32_t(together), uint32_t(D <= usual ? usual : deepest)},
+    stream_->run(Shader::cached_attention,
+                 {uint32_t(parts(Dv, invocations)), uint32_t(together), uint32_t(D <= usual ? usual : deepest), code(text.k.dtype()),
+                  code(text.v.dtype())},
                  p, parts(text.queries, together) * N, 2.0 * double(text.queries * N) * double(text.first + text.queries) * double(D + Dv));
     row += text.queries;
   }

@@ -38,7 +38,8 @@ void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& b
 
 void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const int64_t rows = x.size(0) * x.size(1), K = x.size(2);
-  const Tile tile = tile_of(rows, w.out());
+  // Models have no narrow products of blocks, and each tile of each of their types is a compiled shader.
+  const Tile tile = is_compact(w.form.hold) ? wide_tile(rows) : tile_of(rows, w.out());
   struct Parameters {
     EpilogueParameters epilogue;
     uint64_t x, w, y, grids;
@@ -58,8 +59,11 @@ void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bia
             K % 8 == 0 && address(x) % 16 == 0};
   const double work = 2.0 * double(rows) * double(K) * double(w.out());
   if (rows <= most_few_rows) {
-    constexpr int64_t columns = 8;  // of a workgroup
-    stream_->run(Shader::few_rows, w.form.hold, {}, p, parts(w.out(), columns), work);
+    // Of a group of invocations: short rows of w have no work for more. Those of blocks are long.
+    const uint32_t lanes = K <= 256 && !is_compact(w.form.hold) ? 8 : 32;
+    const int64_t columns = 2 * (128 / lanes);  // of a workgroup
+    stream_->run(Shader::few_rows, w.form.hold, {uint32_t(rows == 1 && lanes == 8 ? 1 : most_few_rows), lanes}, p, parts(w.out(), columns),
+                 work);
   } else {
     stream_->run(Shader::product, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
                  p.row_tiles * parts(w.out(), tile.columns()), work);

@@ -5,9 +5,9 @@ namespace {
 
 struct NormParameters {
   uint64_t x, y, gamma, beta, scale, shift;
-  uint32_t columns, of_image, scale_step, shift_step, scale_by_row, shift_by_row;
+  uint32_t rows, columns, of_image, scale_step, shift_step, scale_by_row, shift_by_row;
   float eps;
-  uint32_t centered, x_type, y_type;
+  uint32_t centered, x_type, y_type, padding;
 };
 
 }  // namespace
@@ -54,14 +54,15 @@ void VulkanBackend::group_norm(const Tensor& x, const GroupNormSpec& norm, Tenso
 
 // Layer norm if centered, else RMS norm.
 static void row_norm(Stream& stream, bool centered, const Tensor& x, const NormSpec& spec, const Tensor& y, NormParameters p) {
-  const int64_t rows = x.size(0) * x.size(1);
-  p.columns = uint32_t(x.size(2)), p.of_image = uint32_t(x.size(1)), p.eps = spec.eps;
+  constexpr int64_t invocations = 128;  // of a workgroup
+  const int64_t rows = x.size(0) * x.size(1), C = x.size(2), together = C <= 32 ? 8 : C <= 256 ? 32 : invocations;
+  p.rows = uint32_t(rows), p.columns = uint32_t(C), p.of_image = uint32_t(x.size(1)), p.eps = spec.eps;
   p.centered = centered, p.x_type = code(x.dtype()), p.y_type = code(y.dtype());
   const auto modulation = [&](const Tensor& t, uint32_t& step, uint32_t& by_row) {
     if (t) step = uint32_t(t.stride(0)), by_row = t.size(0) != x.size(0);
   };
   modulation(spec.scale, p.scale_step, p.scale_by_row), modulation(spec.shift, p.shift_step, p.shift_by_row);
-  stream.run(Shader::norm, {}, p, rows, double(x.numel()) * 20);
+  stream.run(Shader::norm, {uint32_t(together)}, p, parts(rows, invocations / together), double(x.numel()) * 20);
 }
 
 void VulkanBackend::layer_norm(const Tensor& x, const NormSpec& spec, Tensor& y) {

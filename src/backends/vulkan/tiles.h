@@ -18,10 +18,7 @@ struct Tile {
 inline constexpr int64_t most_few_rows = 4;
 
 // Flat and narrow products have such tiles: little is multiplied for rows and columns that are not there.
-inline Tile tile_of(int64_t rows, int64_t columns) {
-  if (rows <= 16) return {16, 4, 4, 4};
-  if (columns <= 16) return {4, 16, 8, 4};
-  return {16, 8, 8, 4};
-}
+inline Tile wide_tile(int64_t rows) { return rows <= 16 ? Tile{16, 4, 4, 4} : Tile{16, 8, 8, 4}; }
+inline Tile tile_of(int64_t rows, int64_t columns) { return rows > 16 && columns <= 16 ? Tile{4, 16, 8, 4} : wide_tile(rows); }
 
 }  // namespace hearth::vulkan

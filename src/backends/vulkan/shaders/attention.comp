@@ -8,7 +8,7 @@
 
 layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint own_columns = 1;  // columns of v of an invocation: a 128th of them
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t q, k, v, y, bias, lengths, sinks;  // 0: none
   uint query_blocks, T, S, N, G, D, Dv;
   uint q_step[3], k_step[3], v_step[3];  // image, token, head
@@ -36,6 +36,7 @@ vec4 read_four(uint type, uint64_t x, uint i, uint count) {
 }
 
 void main() {
+  p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint own = gl_LocalInvocationID.x, t0 = workgroup() % p.query_blocks * queries, head = workgroup() / p.query_blocks;
   const uint b = head / p.N, n = head % p.N, g = n / (p.N / p.G);

@@ -11,12 +11,13 @@ layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint own_columns = 1;  // columns of v of an invocation: a 128th of them
 layout(constant_id = 1) const uint queries = 1;
 layout(constant_id = 2) const uint deepest = 256;  // at least D
-layout(buffer_reference, scalar) readonly buffer Parameters {
+layout(constant_id = 3) const uint k_type = F32;
+layout(constant_id = 4) const uint v_type = F32;
+struct Parameters {
   uint64_t q, k, v, y, pages, sinks;  // 0: none
   uint N, G, D, Dv, slots, first, window, page, q_row;  // slots: rows of k; first: position of the first query; q_row: its row of q
   uint v_row, v_head, count;                            // steps of v; queries of the text
   float scale, soft_cap;
-  uint k_type, v_type;
 };
 PARAMETERS;
 
@@ -47,6 +48,7 @@ uint position_of(uint query) { return p.first + workgroup() / p.N * queries + qu
 uint first_of(uint position) { return p.window != 0 && position + 1 > p.window ? position + 1 - p.window : 0; }
 
 void main() {
+  p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint own = gl_LocalInvocationID.x, n = workgroup() % p.N, t0 = workgroup() / p.N * queries, g = n / (p.N / p.G);
   const uint here = min(queries, p.count - t0), last = position_of(here - 1);
@@ -67,12 +69,12 @@ void main() {
     if (s <= last && s >= first_of(position_of(0))) {
       const uint slot = slot_of(s);
       slots[own] = slot;
-      const uint64_t key = p.k + uint64_t(slot * p.G + g) * row_bytes(p.k_type, p.D);
+      const uint64_t key = p.k + uint64_t(slot * p.G + g) * row_bytes(k_type, p.D);
       [[dont_unroll]] for (uint d0 = 0; d0 < p.D; d0 += 32) {
         float part[queries];
         for (uint i = 0; i < queries; ++i) part[i] = 0;
         [[dont_unroll]] for (uint d = d0; d < min(d0 + 32, p.D); ++d) {
-          const float value = cached(p.k_type, key, d);
+          const float value = cached(k_type, key, d);
           for (uint i = 0; i < queries; ++i) part[i] = fma(query[i * deepest + d], value, part[i]);
         }
         for (uint i = 0; i < queries; ++i) scores[i] += part[i];
@@ -117,7 +119,7 @@ void main() {
       float block_sums[queries];
       for (uint i = 0; i < queries; ++i) block_sums[i] = 0;
       [[dont_unroll]] for (uint key = begin; key < end; ++key) {
-        const float value = cached(p.v_type, p.v + row_bytes(p.v_type, uint64_t(slots[key - s0]) * p.v_row + g * p.v_head), d);
+        const float value = cached(v_type, p.v + row_bytes(v_type, uint64_t(slots[key - s0]) * p.v_row + g * p.v_head), d);
         for (uint i = 0; i < queries; ++i)  // values that a query does not attend to may be infinite
           if (key <= position_of(i) && key >= first_of(position_of(i))) block_sums[i] = fma(weights[i * keys + key - s0], value, block_sums[i]);
       }

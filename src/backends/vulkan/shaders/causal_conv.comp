@@ -6,7 +6,7 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, taps, bias, tail, y;  // bias 0: none
   uint T, C, K, x_step, taps_step, tail_step;
   uint activation;
@@ -18,6 +18,7 @@ const uint most_taps = 32;
 float row(uint r, uint c) { return r < p.K - 1 ? read_f32(p.tail, r * p.tail_step + c) : read_f32(p.x, (r - p.K + 1) * p.x_step + c); }
 
 void main() {
+  p = parameters.values;
   const uint c = invocation();
   if (c >= p.C) return;
   for (uint t = 0; t < p.T; ++t) {

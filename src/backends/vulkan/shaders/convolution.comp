@@ -10,7 +10,7 @@
 
 #include "windows.glsl"
 
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   Epilogue epilogue;
   Windows windows;
   uint64_t x, w, y;
@@ -47,6 +47,7 @@ void load_right(uint column, uint k, out float values[8]) {
 #include "multiply.glsl"
 
 void main() {
+  p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint row0 = workgroup() % p.row_tiles * tile_rows, column0 = workgroup() / p.row_tiles * tile_columns;
   multiply_tile(row0, column0, p.depth);

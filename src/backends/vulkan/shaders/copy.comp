@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, y;
   uint count, axes;
   uint size[8], x_step[8], y_step[8];  // of an axis, outermost first
@@ -13,6 +13,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   uint rest = i, from = 0, to = 0;

@@ -6,7 +6,7 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t q, k, v, decay, beta, a, b, state, y;  // beta, a, b 0: none
   uint T, G, Dk, H, Dv, each, reads_before, by_rate;
 };
@@ -18,6 +18,7 @@ float decay_of(uint i) {
 }
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.H * p.Dv) return;
   const uint h = i / p.Dv, g = h / (p.H / p.G), column = i % p.Dv, state = h * p.Dk * p.Dv + column;

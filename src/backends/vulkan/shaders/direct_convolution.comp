@@ -10,7 +10,7 @@
 #include "windows.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   Epilogue epilogue;
   Windows windows;
   uint64_t x, w, y;
@@ -20,6 +20,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint n = i % p.outputs, row = i / p.outputs, image = row / p.epilogue.image_rows, first = n / p.group_outputs * p.of_group;

@@ -13,7 +13,7 @@ const uint table_type = STORED;
 #else
 #define table_type p.plain_type
 #endif
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t ids, table, y, grids;
   uint count, columns;
   uint plain_type, y_type;
@@ -21,6 +21,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint id = uint(Ints(p.ids).at[i / p.columns]), column = i % p.columns;

@@ -4,13 +4,14 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, y;
   uint blocks;
 };
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint block = invocation();
   if (block >= p.blocks) return;
   float largest = 0;

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// product.comp's y = x wᵀ for at most four rows of x, which wait for w to arrive from memory: each invocation of a group of 32 multiplies
+// product.comp's y = x wᵀ for at most `most_rows` rows of x, which wait for w to arrive from memory: each invocation of a group multiplies
 // its own chunk of 32 values of k, so that together they read a row of w as it lies in memory. The chunks' sums are added in order as
 // tile.glsl adds them: a row has the same bits here and there.
 #extension GL_EXT_control_flow_attributes : require
@@ -11,7 +11,9 @@
 #include "epilogue.glsl"
 
 layout(local_size_x = 128) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+layout(constant_id = 0) const uint most_rows = 4;
+layout(constant_id = 1) const uint lanes = 32;  // invocations of a group
+struct Parameters {
   Epilogue epilogue;
   uint64_t x, w, y, grids;
   uint row_tiles, rows, outputs, depth;  // as of product.comp
@@ -21,7 +23,7 @@ PARAMETERS;
 
 #include "weights.glsl"
 
-const uint chunk = 32, lanes = 32, groups = gl_WorkGroupSize.x / lanes, most_rows = 4;
+const uint chunk = 32, groups = gl_WorkGroupSize.x / lanes;
 const uint own_columns = 2;                         // rows of w that a group has
 const uint columns = groups * own_columns;          // of a workgroup: of a p.gated unit the value of an output, then its gate
 const uint stride = chunk / 4 + 1;                  // between chunks of x in shared memory
@@ -30,6 +32,7 @@ shared vec4 left[most_rows * lanes * stride];
 shared float sums[columns * most_rows * lanes], totals[columns * most_rows];
 
 void main() {
+  p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint own = gl_LocalInvocationID.x, lane = own % lanes, group = own / lanes, all = p.outputs * (1 + p.gated);
   if (own < columns * p.rows) totals[own] = 0;
@@ -44,7 +47,8 @@ void main() {
     barrier();
     [[dont_unroll]] for (uint c = group * own_columns; c < (group + 1) * own_columns; ++c) {
       const uint column = workgroup() * columns + c;
-      float row_sums[most_rows] = float[](0, 0, 0, 0);
+      float row_sums[most_rows];
+      for (uint r = 0; r < most_rows; ++r) row_sums[r] = 0;
       if (column < all) {
         const uint64_t w = weight_row(p.gated != 0 ? column / 2 + column % 2 * p.outputs : column);
         [[dont_unroll]] for (uint k = 0; k < chunk; k += 8) {

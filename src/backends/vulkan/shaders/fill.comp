@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t y;
   uint count;
   float value;
@@ -13,6 +13,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i < p.count) write(p.y_type, p.y, i, p.value);
 }

@@ -6,13 +6,14 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, log_a, state, y;
   uint T, C, starts;
 };
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint c = invocation();
   if (c >= p.C) return;
   float state = read_f32(p.state, c);

@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, rows, report, y;
   uint count, columns, all_rows;  // columns: words of a row
   uint word;
@@ -12,6 +12,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint row = uint(Ints(p.rows).at[i / p.columns]);

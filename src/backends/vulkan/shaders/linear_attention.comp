@@ -6,7 +6,7 @@
 
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint pass_number = 0;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t q, k, v, sums, y;
   uint B, T, S, N, D, Dv;
   float eps;
@@ -14,6 +14,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation(), width = p.Dv + 1;
   if (pass_number == 0) {
     if (i >= p.B * p.N * p.D * width) return;

@@ -6,7 +6,7 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, y, statistics, gamma, beta, scale, shift;  // 0: none
   uint count, of_image;                                  // values
   uint groups, channels, scale_step, shift_step, activation;
@@ -15,6 +15,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint image = i / p.of_image, channel = i % p.channels, group = image * p.groups + channel / (p.channels / p.groups);

@@ -11,7 +11,7 @@ layout(constant_id = 0) const uint op = 0;
 const uint ACTIVATE = 0, COMBINE = 1, MULTIPLY = 2, AFFINE = 3;
 const uint most = 8;  // tensors of a sum
 
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t y, x[most];
   float factor[most];
   uint type[most];
@@ -41,6 +41,7 @@ float affine(uint i) {
 }
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   float value = 0;

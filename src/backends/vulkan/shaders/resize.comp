@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, y;
   uint count, channels, from[2], to[2];
   float ratio[2];
@@ -18,6 +18,7 @@ uint source(uint axis, uint i) {
 }
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint c = i % p.channels, position = i / p.channels, column = position % p.to[1], row = position / p.to[1] % p.to[0];

@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, table, y;
   uint count, T, N, D, half_width;  // count: values of y
   uint x_step[3];                   // image, token, head
@@ -14,6 +14,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.count) return;
   const uint d = i % p.D, head = i / p.D % p.N, token = i / p.D / p.N % p.T, image = i / p.D / p.N / p.T;

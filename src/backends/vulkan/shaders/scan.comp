@@ -6,13 +6,14 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, dt, a, b, c, d, state, y;  // d 0: none
   uint T, C, S, x_step, dt_step, b_step, c_step;
 };
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.C) return;
   for (uint t = 0; t < p.T; ++t) {

@@ -4,7 +4,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, rows, report, factors, y;  // factors 0: ones
   uint count, columns, all_rows;
   uint x_type;
@@ -12,6 +12,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint c = invocation();
   if (c >= p.columns) return;
   for (uint m = 0; m < p.count; ++m) {

@@ -6,7 +6,7 @@
 #include "functions.glsl"
 
 layout(local_size_x = 64) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, dt, b, c, a, d, bias, state, y;  // d, bias 0: none
   uint T, N, S, D, of_group, x_step, dt_step, b_step, c_step;  // of_group: heads
   float least, most;
@@ -14,6 +14,7 @@ layout(buffer_reference, scalar) readonly buffer Parameters {
 PARAMETERS;
 
 void main() {
+  p = parameters.values;
   const uint i = invocation();
   if (i >= p.N * p.D) return;
   const uint n = i / p.D, g = n / p.of_group;

@@ -1,17 +1,19 @@
-// Sums and maxima over the invocations of a workgroup, in a fixed order. Every invocation must call them, and gets the same result.
-const uint leaders = 16;  // invocations that combine the others' values
-shared float partial_values[gl_WorkGroupSize.x], combined_values[leaders];
+// Sums over `together` neighboring invocations, which the includer defines, in a fixed order. Every invocation of the workgroup must call
+// it, and gets the result of its neighbors.
+const uint leaders = together < 16 ? together : 16;  // invocations that combine the others' values
+shared float partial_values[gl_WorkGroupSize.x], combined_values[gl_WorkGroupSize.x / together * leaders];
 
-float sum_of_workgroup(float value) {
-  partial_values[gl_LocalInvocationID.x] = value;
+float sum_of_neighbors(float value) {
+  const uint own = gl_LocalInvocationID.x, place = own % together, first = own - place, combined = own / together * leaders;
+  partial_values[own] = value;
   barrier();
-  if (gl_LocalInvocationID.x < leaders) {
+  if (place < leaders) {
     float sum = 0;
-    [[dont_unroll]] for (uint i = gl_LocalInvocationID.x; i < gl_WorkGroupSize.x; i += leaders) sum += partial_values[i];
-    combined_values[gl_LocalInvocationID.x] = sum;
+    [[dont_unroll]] for (uint i = place; i < together; i += leaders) sum += partial_values[first + i];
+    combined_values[combined + place] = sum;
   }
   barrier();
   float sum = 0;
-  [[dont_unroll]] for (uint i = 0; i < leaders; ++i) sum += combined_values[i];
+  [[dont_unroll]] for (uint i = 0; i < leaders; ++i) sum += combined_values[combined + i];
   return sum;
 }

@@ -6,7 +6,7 @@
 #include "types.glsl"
 
 layout(local_size_x = 128) in;
-layout(buffer_reference, scalar) readonly buffer Parameters {
+struct Parameters {
   uint64_t x, values, columns;
   uint width, k;
   uint type;
@@ -31,6 +31,7 @@ bool precedes(uint key, uint column, uint other_key, uint other_column) {
 }
 
 void main() {
+  p = parameters.values;
   const uint row = workgroup(), own = gl_LocalInvocationID.x;
   if (row >= workgroups_end) return;
   uint last_key = 0, last_column = nothing;

@@ -81,8 +81,12 @@ void read_eight(uint type, uint64_t x, uint i, uint count, bool aligned, out flo
 
 float read_f32(uint64_t x, uint i) { return Floats(x).at[i]; }
 
-// Declares what a shader gets: its Parameters p, and which of all workgroups a dispatch runs; long ones are divided.
-#define PARAMETERS layout(push_constant) uniform Push { Parameters p; uint first_workgroup, workgroups_end; }
+// Declares what a shader gets: the address of its Parameters, which main() copies to p first, and which of all workgroups a dispatch runs;
+// long ones are divided.
+#define PARAMETERS                                                                                        \
+  layout(buffer_reference, scalar) readonly buffer At { Parameters values; };                             \
+  layout(push_constant) uniform Push { At parameters; uint first_workgroup, workgroups_end; };            \
+  Parameters p
 // They are counted over both axes of a dispatch, whose last row may be too long: those from workgroups_end on must return.
 #define workgroup() (first_workgroup + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)
 #define invocation() (workgroup() * gl_WorkGroupSize.x + gl_LocalInvocationID.x)
