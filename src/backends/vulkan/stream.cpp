@@ -12,6 +12,7 @@ namespace {
 constexpr size_t parameters_bytes = size_t(1) << 20;
 constexpr size_t staging_bytes = size_t(8) << 20;
 constexpr double most_work = 2e11;  // operations: 0.2 s of a card that does 1 TFLOP/s
+constexpr int head_start = 32;      // dispatches that a card without work begins with, while the next are recorded
 
 constexpr size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -63,7 +64,7 @@ Stream::Batch& Stream::recording() {
                                        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   check(vk.vkBeginCommandBuffer(batch.commands, &begin), "vkBeginCommandBuffer");
   batch.parameters_used = batch.staging_used = 0;
-  begun_ = true, bound_ = nullptr, work_ = 0;
+  begun_ = true, bound_ = nullptr, work_ = 0, dispatches_ = 0;
   pending_ = true;  // the batches before this one
   return batch;
 }
@@ -96,7 +97,14 @@ void Stream::run(Shader shader, std::optional<DType> stored, std::span<const uin
     const int64_t first = groups * piece / pieces;
     dispatch(pipeline, address, first, groups * (piece + 1) / pieces - first, groups);
     work_ += work / double(pieces);
+    if (++dispatches_ % head_start == 0 && idle()) submit();
   }
+}
+
+bool Stream::idle() {
+  uint64_t done = 0;
+  check(card_->vk().vkGetSemaphoreCounterValue(card_->device(), timeline_, &done), "vkGetSemaphoreCounterValue");
+  return done == submitted_;
 }
 
 void Stream::dispatch(VkPipeline pipeline, uint64_t parameters, int64_t first, int64_t count, int64_t all) {

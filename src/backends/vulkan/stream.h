@@ -1,5 +1,5 @@
-// Work for a card, in order: shaders, copies, transfers. It is recorded into command buffers, and submitted when there is enough of it
-// or when someone waits.
+// Work for a card, in order: shaders, copies, transfers. It is recorded into command buffers, and submitted when the card has nothing
+// else to do, when there is enough of it, or when someone waits.
 #pragma once
 
 #include <array>
@@ -72,6 +72,7 @@ class Stream {
   void dispatch(VkPipeline pipeline, uint64_t parameters, int64_t first, int64_t count, int64_t all);
   Batch& recording();  // the current batch, begun
   void order();        // a barrier behind what is recorded, unless unordered
+  bool idle();         // everything submitted is done
   void submit();
   void wait(uint64_t value);
   void check(VkResult result, const char* call);  // remembers that the card is lost
@@ -85,7 +86,8 @@ class Stream {
   bool begun_ = false;    // the current batch
   bool pending_ = false;  // work since the last barrier
   int unordered_ = 0;
-  double work_ = 0;  // of the current batch
+  double work_ = 0;     // of the current batch
+  int dispatches_ = 0;  // of the current batch
   uint64_t submitted_ = 0;
   std::atomic<bool> lost_ = false;
   VkPipeline bound_ = nullptr;
