@@ -86,7 +86,9 @@ Instance::Instance() : vk_(Functions::of_loader()) {
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "hearth", .apiVersion = VK_API_VERSION_1_2};
   VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
   validation_.add_to(info);
-  check(vk_.vkCreateInstance(&info, nullptr, &instance_), "vkCreateInstance");
+  const VkResult made = vk_.vkCreateInstance(&info, nullptr, &instance_);
+  if (made == VK_ERROR_INCOMPATIBLE_DRIVER) fail<UnsupportedError>(no_driver);
+  check(made, "vkCreateInstance");
   vk_.load(instance_);
   validation_.listen(instance_, vk_.vkGetInstanceProcAddr);
 
@@ -112,7 +114,7 @@ Instance::~Instance() {
 
 Card::Card(int index, bool narrow) : instance_(Instance::shared()), narrow_(narrow), vk_(instance_->vk_) {
   const auto& cards = instance_->cards();
-  if (cards.empty()) fail<UnsupportedError>("vulkan: no driver offers a device; install the driver of the graphics card");
+  if (cards.empty()) fail<UnsupportedError>(no_driver);
   if (index < 0 || size_t(index) >= cards.size())
     fail<UsageError>("vulkan: there is no device {}, expected 0 to {} (see hearth list backends)", index, cards.size() - 1);
   description_ = cards[size_t(index)], physical_ = instance_->physical_[size_t(index)];

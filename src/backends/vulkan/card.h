@@ -11,6 +11,8 @@
 
 namespace hearth::vulkan {
 
+inline constexpr const char* no_driver = "vulkan: no driver offers a device; install the driver of the graphics card";
+
 struct CardDescription {
   std::string name, driver;
   int64_t memory = 0;          // bytes of its own memory, or of the host's memory if it shares that

@@ -17,7 +17,6 @@ const char* name_of(VkResult result) {
     case VK_ERROR_LAYER_NOT_PRESENT: return "a layer is missing";
     case VK_ERROR_EXTENSION_NOT_PRESENT: return "an extension is missing";
     case VK_ERROR_FEATURE_NOT_PRESENT: return "a feature is missing";
-    case VK_ERROR_INCOMPATIBLE_DRIVER: return "there is no driver";
     case VK_ERROR_TOO_MANY_OBJECTS: return "too many objects";
     default: return "failed";
   }

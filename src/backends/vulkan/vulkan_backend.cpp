@@ -158,9 +158,10 @@ std::vector<VulkanCard> vulkan_cards(std::string* why_none) {
   try {
     const auto instance = vulkan::Instance::shared();
     for (const vulkan::CardDescription& c : instance->cards()) cards.push_back({c.name, c.driver, c.memory, c.on_cpu, c.shared, c.missing});
-    if (cards.empty() && why_none) *why_none = "no driver offers a device";
+    if (cards.empty()) fail<UnsupportedError>(vulkan::no_driver);
   } catch (const Error& e) {
-    if (why_none) *why_none = e.what();
+    const std::string_view why = e.what(), subject = "vulkan: ";
+    if (why_none) *why_none = why.substr(why.starts_with(subject) ? subject.size() : 0);
   }
   return cards;
 }

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#define DEVICE(name)                                 \
-  const auto device = test::make_test_backend(name); \
+#define DEVICE(name)                           \
+  auto device = test::make_test_backend(name); \
   if (!device) GTEST_SKIP() << "this machine has no driver of Vulkan"
 
 std::vector<float> numbers(int64_t count) {
@@ -149,6 +149,17 @@ TEST(Vulkan, compiled_shaders_are_kept_and_checked) {
   }
   compile();
   before ? ::setenv("XDG_CACHE_HOME", kept.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
+}
+
+TEST(Vulkan, without_a_driver_says_what_to_install) {
+  DEVICE("vulkan");
+  device.reset();
+  for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) ::setenv(name, "/nonexistent.json", 1);
+  std::string why;
+  EXPECT_TRUE(vulkan_cards(&why).empty());
+  EXPECT_EQ(why, "no driver offers a device; install the driver of the graphics card");
+  EXPECT_THROW(make_vulkan_backend(0, "", 1), UnsupportedError);
+  for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) ::unsetenv(name);
 }
 
 }  // namespace

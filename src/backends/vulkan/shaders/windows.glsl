@@ -8,6 +8,11 @@ struct Windows {
   uint padding;
 };
 
+// Frame, row and column of the index-th position.
+uint[3] place_in(uint size[3], uint index) {
+  return uint[3](index / size[2] / size[1], index / size[2] % size[1], index % size[2]);
+}
+
 uint stored_place(Windows w, uint axis, uint i) {
   precise const float place = float(i) * w.ratio[axis];
   return min(uint(place), w.stored[axis] - 1);
@@ -15,10 +20,7 @@ uint stored_place(Windows w, uint axis, uint i) {
 
 // Position in x of tap `tap` of output position `out_position`, within an image; −1 if the tap falls on a zero.
 int window_source(Windows w, uint out_position, uint tap) {
-  uint place[3];
-  place[2] = out_position % w.to[2], place[1] = out_position / w.to[2] % w.to[1], place[0] = out_position / w.to[2] / w.to[1];
-  uint t[3];
-  t[2] = tap % w.taps[2], t[1] = tap / w.taps[2] % w.taps[1], t[0] = tap / w.taps[2] / w.taps[1];
+  const uint place[3] = place_in(w.to, out_position), t[3] = place_in(w.taps, tap);
   int from[3];
   for (uint i = 0; i < 3; ++i) {
     from[i] = int(place[i] * w.stride[i] + t[i] * w.dilation[i]) - w.before[i];
@@ -31,10 +33,7 @@ int window_source(Windows w, uint out_position, uint tap) {
 
 // The same of a transposed convolution: the position of x whose tap falls there.
 int transposed_source(Windows w, uint out_position, uint tap) {
-  uint place[3];
-  place[2] = out_position % w.to[2], place[1] = out_position / w.to[2] % w.to[1], place[0] = out_position / w.to[2] / w.to[1];
-  uint t[3];
-  t[2] = tap % w.taps[2], t[1] = tap / w.taps[2] % w.taps[1], t[0] = tap / w.taps[2] / w.taps[1];
+  const uint place[3] = place_in(w.to, out_position), t[3] = place_in(w.taps, tap);
   int from[3];
   for (uint i = 0; i < 3; ++i) {
     const int stepped = int(place[i]) + w.before[i] - int(t[i] * w.dilation[i]);
