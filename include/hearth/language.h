@@ -28,9 +28,10 @@ struct LanguageOptions {
   // Divides the model between the GPU that `device` names and the CPU: the first layers run on the GPU, with their part of the KV cache,
   // the others on the CPU. The embeddings and the output matrix are on the GPU if all layers are. gpu_layers is the number of layers on the
   // GPU. gpu_memory is a limit in bytes for the GPU's memory: as many layers are there as fit with the cache of a text of gpu_context
-  // tokens. UsageError if both are set, or if the device is no GPU.
+  // tokens. Without either, the limit of a GPU with memory of its own is what is free there. UsageError if both are set, or if the device
+  // is no GPU.
   std::optional<int64_t> gpu_layers, gpu_memory;
-  std::optional<int64_t> gpu_context;  // default: what the model was trained for, at most 8192; longer texts are refused
+  std::optional<int64_t> gpu_context;  // default: what the model was trained for, at most 8192; with gpu_memory, longer texts are refused
   // Applies to weights that are not quantized; automatic: as stored. Block types (GGUF) keep their type; automatic multiplies their
   // integers with activations quantized to 16 bits, f32 multiplies the dequantized f32 values.
   Precision precision = Precision::automatic;

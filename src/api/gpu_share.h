@@ -19,8 +19,8 @@ struct GpuShare {
 // UsageError for both, or a negative number.
 GpuShare gpu_share(const std::optional<int64_t>& layers, const std::optional<int64_t>& memory);
 
-// What a run of an image model may take of this device's own memory, if nothing else is said: most of what is free. Nothing for a device
-// without memory of its own.
+// What a model may take of this device's own memory, if nothing else is said: most of what is free. Nothing for a device without memory of
+// its own.
 GpuShare free_share(const Backend& device);
 
 // The shared device of these options; with a share and if it has memory of its own, the one that is divided. Errors of shared_backend().

@@ -119,7 +119,7 @@ int64_t most_card_blocks(const LanguageFamily& family, const LanguageCheckpoint&
   };
   if (const int64_t least = bytes_with(0); least > limit) {
     const auto [needed, had] = in_gigabytes(least, limit);
-    fail<UsageError>("open: the GPU needs {} GB besides layers, expected at most the {} GB of --gpu-memory", needed, had);
+    fail<UsageError>("open: the GPU needs {} GB besides layers, expected at most the {} GB that it may take (--gpu-memory)", needed, had);
   }
   int64_t fit = 0;  // with all blocks, what is outside of them is there, too
   for (int64_t next = card.of_blocks, too_many = card.of_blocks + 1; too_many - fit > 1; next = (fit + too_many) / 2)

@@ -212,6 +212,23 @@ TEST_F(Offloaded, as_many_layers_as_fit_with_their_cache) {
             "UsageError: the context has 40 tokens, but --gpu-memory made room for 32; pass --ctx-size 40");
 }
 
+TEST_F(Offloaded, a_card_with_memory_of_its_own_gets_the_layers_that_fit) {
+  const auto gpu_of = [](const std::string& device, std::optional<int64_t> layers) {
+    LanguageModel model = LanguageModel::open_demo({.device = device, .gpu_layers = layers, .gpu_context = 32});
+    return *model.plan({.prompt_ids = std::vector<int32_t>(32), .context = 32}).gpu;
+  };
+  LanguageModel whole = LanguageModel::open_demo({.device = "card"});
+  const std::vector<int32_t> wanted = completed(whole).tokens;
+  const int64_t one = gpu_of("card", 1).bytes, two = gpu_of("card", 2).bytes;
+  for (const int64_t layers : {1, 2}) {
+    const std::string name = layers == 1 ? "card for one" : "card for two";
+    add_detached_backend(name, {.inner = "cpu", .free_memory = (layers == 1 ? one : two) / 15 * 16 + 32, .at_once = true});
+    EXPECT_EQ(gpu_of(name, {}).layers, layers);
+    LanguageModel model = LanguageModel::open_demo({.device = name, .gpu_context = 32});
+    EXPECT_EQ(completed(model).tokens, wanted);  // of a longer context
+  }
+}
+
 // The embeddings of a token go to the card once, and the hidden state of the last layer there comes back once.
 TEST_F(Offloaded, a_token_crosses_once_each_way) {
   LanguageModel model = LanguageModel::open_demo({.device = "detached", .gpu_layers = 1});

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "api/assets.h"
+#include "backends/backends.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "engine/drafter.h"
@@ -57,6 +58,12 @@ engine::EngineOptions engine_options(const LanguageService::Options& options, DT
   return how;
 }
 
+// Bytes that are free where the KV cache will be.
+int64_t available_bytes(const LanguageOptions& open) {
+  const int64_t free = shared_backend({.name = open.device, .threads = open.threads, .pinned = open.pin_threads})->free_memory();
+  return free > 0 ? free : system_available_bytes();
+}
+
 }  // namespace
 
 struct LanguageService::Impl {
@@ -65,7 +72,7 @@ struct LanguageService::Impl {
                                        [&](models::LanguageModel& dry) {
                                          const engine::EngineOptions how =
                                              engine_options(options, api::dtype_of(options.open.cache_type), cache_bytes);
-                                         const engine::MemoryPlan plan = engine::plan_memory(dry, how, system_available_bytes());
+                                         const engine::MemoryPlan plan = engine::plan_memory(dry, how, available_bytes(options.open));
                                          cache_bytes = plan.bytes();
                                          engine::rehearse(dry, how, plan);
                                        })),
