@@ -9,6 +9,7 @@
 
 #include "backends/backends.h"
 #include "backends/reference/reference_backend.h"
+#include "core/memory.h"
 #include "core/observe.h"
 #include "e2e/cases.h"
 #include "hearth/language.h"
@@ -39,6 +40,16 @@ TEST(Devices, a_component_may_be_on_another_device) {
     EXPECT_LE(image, 1e-3) << component;    // observed: at most 1.3e-4
     if (component != "vae") { EXPECT_NE(made.latents.values, plain.latents.values) << component; }
   }
+}
+
+TEST(Devices, the_memory_of_one_with_two_components_counts_once) {
+  OpenOptions options;
+  for (const char* encoder : {"text_encoder", "text_encoder_2"}) options.components[encoder].device = "reference";
+  Model model = Model::open(checkpoint_folder("xl"), options);
+  const auto cpu = shared_backend({.name = "cpu"}), reference = shared_backend({.name = "reference"});
+  const MemoryWatch here(cpu->ledger()), there(reference->ledger());
+  const Generation made = model.generate(small_request());
+  EXPECT_EQ(nlohmann::json::parse(made.report)["memory"]["measured"]["peak"], here.peak() + there.peak());
 }
 
 // Editing, second passes and previews move latents, masks and images between devices.

@@ -17,7 +17,7 @@ namespace hearth::api {
 struct LoadedModel {
   std::string name, refiner;  // names of the checkpoints; refiner: empty if there is none
   std::shared_ptr<Backend> device;
-  std::vector<std::shared_ptr<Backend>> others;  // devices of components that are not on `device`
+  std::vector<std::shared_ptr<Backend>> others;  // devices of components that are not on `device`, each once
   std::unique_ptr<models::ImageModel> pipeline;
   std::unique_ptr<WeightHashes> hashes;
   std::atomic<double> load_seconds = 0;

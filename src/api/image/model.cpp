@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "api/assets.h"
@@ -27,9 +28,10 @@ void add_components(const OpenOptions& options, const api::GpuShare& share, api:
   for (const auto& [name, component] : options.components) {
     Backend* device = model.device.get();
     if (!component.device.empty()) {
-      model.others.push_back(
-          api::open_device({.name = component.device, .threads = options.threads, .pinned = options.pin_threads}, share));
-      device = request.devices[name] = model.others.back().get();
+      const std::shared_ptr<Backend> opened =
+          api::open_device({.name = component.device, .threads = options.threads, .pinned = options.pin_threads}, share);
+      if (opened != model.device && std::ranges::find(model.others, opened) == model.others.end()) model.others.push_back(opened);
+      device = request.devices[name] = opened.get();
     }
     if (component.precision) request.types_of_some[name] = api::weight_types(*component.precision, *device);
   }
