@@ -13,13 +13,7 @@
 layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint most_rows = 4;
 layout(constant_id = 1) const uint lanes = 32;  // invocations of a group
-struct Parameters {
-  Epilogue epilogue;
-  uint64_t x, w, y, grids;
-  uint row_tiles, rows, outputs, depth;  // as of product.comp
-  uint x_type, plain_type, gated, aligned;
-};
-PARAMETERS;
+#include "outputs.glsl"
 
 #include "weights.glsl"
 
@@ -34,7 +28,7 @@ shared float sums[columns * most_rows * lanes], totals[columns * most_rows];
 void main() {
   p = parameters.values;
   if (workgroup() >= workgroups_end) return;
-  const uint own = gl_LocalInvocationID.x, lane = own % lanes, group = own / lanes, all = p.outputs * (1 + p.gated);
+  const uint own = gl_LocalInvocationID.x, lane = own % lanes, group = own / lanes, all = all_columns();
   if (own < columns * p.rows) totals[own] = 0;
   [[dont_unroll]] for (uint k0 = 0; k0 < p.depth; k0 += lanes * chunk) {
     [[dont_unroll]] for (uint i = own; i < p.rows * lanes * chunk / 4; i += gl_WorkGroupSize.x) {
@@ -50,7 +44,7 @@ void main() {
       float row_sums[most_rows];
       for (uint r = 0; r < most_rows; ++r) row_sums[r] = 0;
       if (column < all) {
-        const uint64_t w = weight_row(p.gated != 0 ? column / 2 + column % 2 * p.outputs : column);
+        const uint64_t w = weight_row(row_of_column(column));
         [[dont_unroll]] for (uint k = 0; k < chunk; k += 8) {
           if (k0 + lane * chunk + k >= p.depth) break;
           float values[8];
@@ -76,10 +70,6 @@ void main() {
   barrier();
   const uint width = columns / (1 + p.gated);
   if (own >= width * p.rows) return;
-  const uint row = own / width, i = own % width, n = workgroup() * width + i;
-  if (n >= p.outputs) return;
-  const uint gate = p.gated != 0 ? p.outputs + n : n;
-  float value = activated(p.epilogue.activation, shifted(p.epilogue, totals[((1 + p.gated) * i + p.gated) * p.rows + row], row, gate, all));
-  if (p.gated != 0) value *= shifted(p.epilogue, totals[2 * i * p.rows + row], row, n, all);
-  store(p.epilogue, p.y, value, row, n, p.outputs);
+  const uint row = own / width, n = workgroup() * width + own % width, first = (1 + p.gated) * (own % width);
+  if (n < p.outputs) store_output(row, n, totals[first * p.rows + row], totals[(first + p.gated) * p.rows + row]);
 }

@@ -5,14 +5,9 @@
 // Each chunk of k is summed in order, and the chunks' sums in order, whatever the tile: an element of y depends on its row and column only.
 #extension GL_EXT_control_flow_attributes : require
 
-layout(local_size_x_id = 0) in;
-layout(constant_id = 1) const uint across = 16;  // invocations side by side; the others are below each other
-layout(constant_id = 2) const uint own_rows = 8;
-layout(constant_id = 3) const uint own_columns = 4;
+#include "tile_size.glsl"
 
 const uint chunk = 32;  // of k
-const uint tile_rows = gl_WorkGroupSize.x / across * own_rows;
-const uint tile_columns = across * own_columns;
 const uint factors_size = chunk * (tile_rows + tile_columns), results_size = tile_rows * tile_columns;
 
 // Both sides of a chunk, [chunk][rows] and [chunk][columns]; in the end the sums, [rows][columns].
