@@ -10,6 +10,9 @@ const uint IQ2_XXS_GRID = 0, IQ2_XS_GRID = 2048, IQ2_S_GRID = 6144, IQ1_GRID = 1
 uint byte_at(uint64_t x, uint i) { return uint(Bytes(x).at[i]); }
 uint half_at(uint64_t x, uint i) { return uint(Halves(x + i).at[0]); }  // at an even address
 int signed_byte(uint b) { return int(b << 24) >> 24; }
+// At a multiple of 4, as in codebooks and in blocks whose size is one.
+uint word_at(uint64_t x) { return Words(x).at[0]; }
+uvec2 two_words(uint64_t x) { return uvec2(Words(x).at[0], Words(x).at[1]); }
 // Eight bytes at an even address; at any.
 uvec2 eight_bytes(uint64_t x) { return uvec2(half_at(x, 0) | half_at(x, 2) << 16, half_at(x, 4) | half_at(x, 6) << 16); }
 uvec2 eight_odd_bytes(uint64_t x) {
@@ -84,13 +87,13 @@ Unit of_short_block(uint type, uint64_t x, uint i) {
   const bool high = i >= 16;
   switch (type) {
     case Q4_0: return Unit(f16_to_f32(half_at(x, 0)), 0, less(nibbles(eight_bytes(x + 2 + i % 16), high), 8));
-    case Q4_1: return Unit(f16_to_f32(half_at(x, 0)), f16_to_f32(half_at(x, 2)), nibbles(eight_bytes(x + 4 + i % 16), high));
+    case Q4_1: return Unit(f16_to_f32(half_at(x, 0)), f16_to_f32(half_at(x, 2)), nibbles(two_words(x + 4 + i % 16), high));
     case Q5_0: {
       const uvec2 codes = nibbles(eight_bytes(x + 6 + i % 16), high) | spread(byte_at(x + 2, i / 8)) << 4;
       return Unit(f16_to_f32(half_at(x, 0)), 0, less(codes, 16));
     }
     case Q5_1: {
-      const uvec2 codes = nibbles(eight_bytes(x + 8 + i % 16), high) | spread(byte_at(x + 4, i / 8)) << 4;
+      const uvec2 codes = nibbles(two_words(x + 8 + i % 16), high) | spread(byte_at(x + 4, i / 8)) << 4;
       return Unit(f16_to_f32(half_at(x, 0)), f16_to_f32(half_at(x, 2)), codes);
     }
     case Q8_0: return Unit(f16_to_f32(half_at(x, 0)), 0, eight_bytes(x + 2 + i));
@@ -113,7 +116,7 @@ Unit of_k_block(uint type, uint64_t x, uint i) {
     case Q2_K: {
       const uint s = byte_at(x, i / 16);
       precise const float scale = f16_to_f32(half_at(x, 80)) * float(s & 15u), minimum = f16_to_f32(half_at(x, 82)) * float(s >> 4);
-      return Unit(scale, -minimum, two_bits(eight_bytes(x + 16 + two), two_shift));
+      return Unit(scale, -minimum, two_bits(two_words(x + 16 + two), two_shift));
     }
     case Q3_K: {
       const uint j = i / 16, low = byte_at(x, 96 + j % 8) >> (j / 8 * 4) & 15u, s = low | (byte_at(x, 104 + j % 4) >> (j / 4 * 2) & 3u) << 4;
@@ -123,12 +126,12 @@ Unit of_k_block(uint type, uint64_t x, uint i) {
     case Q4_K: {
       const uvec2 s = scale_and_minimum(x + 4, i / 32);
       precise const float scale = f16_to_f32(half_at(x, 0)) * float(s.x), minimum = f16_to_f32(half_at(x, 2)) * float(s.y);
-      return Unit(scale, -minimum, nibbles(eight_bytes(x + 16 + i / 64 * 32 + i % 32), i % 64 >= 32));
+      return Unit(scale, -minimum, nibbles(two_words(x + 16 + i / 64 * 32 + i % 32), i % 64 >= 32));
     }
     case Q5_K: {
       const uvec2 s = scale_and_minimum(x + 4, i / 32);
       precise const float scale = f16_to_f32(half_at(x, 0)) * float(s.x), minimum = f16_to_f32(half_at(x, 2)) * float(s.y);
-      const uvec2 codes = nibbles(eight_bytes(x + 48 + i / 64 * 32 + i % 32), i % 64 >= 32) | one_bit(eight_bytes(x + 16 + i % 32), i / 32) << 4;
+      const uvec2 codes = nibbles(two_words(x + 48 + i / 64 * 32 + i % 32), i % 64 >= 32) | one_bit(two_words(x + 16 + i % 32), i / 32) << 4;
       return Unit(scale, -minimum, codes);
     }
     case Q6_K: {
@@ -137,7 +140,7 @@ Unit of_k_block(uint type, uint64_t x, uint i) {
     }
     default: {  // IQ4_XS
       const uint j = i / 32, s = (byte_at(x, 4 + j / 2) >> (j % 2 * 4) & 15u) | (byte_at(x, 2 + j / 4) >> (j % 4 * 2) & 3u) << 4;
-      const uvec2 n = nibbles(eight_bytes(x + 8 + i / 32 * 16 + i % 16), i % 32 >= 16);
+      const uvec2 n = nibbles(two_words(x + 8 + i / 32 * 16 + i % 16), i % 32 >= 16);
       return Unit(f16_to_f32(half_at(x, 0)) * float(int(s) - 32), 0, uvec2(iq4_word(n.x), iq4_word(n.y)));
     }
   }
@@ -150,42 +153,42 @@ Unit of_grid_block(uint type, uint64_t x, uint i, uint64_t grids) {
     case IQ2_XXS: {
       const uint64_t group = x + 2 + i / 32 * 8;
       const uint t = half_at(group, 4) | half_at(group, 6) << 16, signs = byte_at(grids + SIGNS, t >> (7 * (e % 4)) & 127u);
-      const uvec2 entry = eight_bytes(grids + IQ2_XXS_GRID + 8 * byte_at(group, e % 4));
+      const uvec2 entry = two_words(grids + IQ2_XXS_GRID + 8 * byte_at(group, e % 4));
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * (t >> 28) + 1) / 8, 0, with_signs(entry, spread(signs)));
     }
     case IQ2_XS: {
       const uint w = half_at(x, 2 + 2 * e), scale = byte_at(x, 66 + e / 4) >> (e / 2 % 2 * 4) & 15u;
-      const uvec2 entry = eight_bytes(grids + IQ2_XS_GRID + 8 * (w & 511u));
+      const uvec2 entry = two_words(grids + IQ2_XS_GRID + 8 * (w & 511u));
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * scale + 1) / 8, 0, with_signs(entry, spread(byte_at(grids + SIGNS, w >> 9))));
     }
     case IQ2_S: {
       const uint index = byte_at(x, 2 + e) | (byte_at(x, 66 + e / 4) >> (e % 4 * 2) & 3u) << 8;
       const uint scale = byte_at(x, 74 + e / 4) >> (e / 2 % 2 * 4) & 15u;
-      const uvec2 entry = eight_bytes(grids + IQ2_S_GRID + 8 * index);
+      const uvec2 entry = two_words(grids + IQ2_S_GRID + 8 * index);
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * scale + 1) / 8, 0, with_signs(entry, spread(byte_at(x, 34 + e))));
     }
     case IQ3_XXS: {
       const uint q = i / 4, t = half_at(x, 66 + q / 8 * 4) | half_at(x, 68 + q / 8 * 4) << 16;
       const uint signs = byte_at(grids + SIGNS, t >> (q / 2 % 4 * 7) & 127u);
-      const uvec2 entries = uvec2(eight_bytes(grids + IQ3_XXS_GRID + 4 * byte_at(x, 2 + q)).x, eight_bytes(grids + IQ3_XXS_GRID + 4 * byte_at(x, 3 + q)).x);
+      const uvec2 entries = uvec2(word_at(grids + IQ3_XXS_GRID + 4 * byte_at(x, 2 + q)), word_at(grids + IQ3_XXS_GRID + 4 * byte_at(x, 3 + q)));
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * (t >> 28) + 1) / 4, 0, with_signs(entries, spread(signs)));
     }
     case IQ3_S: {
       const uint q = i / 4, high = byte_at(x, 66 + q / 8) >> (q % 8), scale = byte_at(x, 106 + q / 16) >> (q / 8 % 2 * 4) & 15u;
       const uint first = byte_at(x, 2 + q) | (high & 1u) << 8, second = byte_at(x, 3 + q) | (high >> 1 & 1u) << 8;
-      const uvec2 entries = uvec2(eight_bytes(grids + IQ3_S_GRID + 4 * first).x, eight_bytes(grids + IQ3_S_GRID + 4 * second).x);
+      const uvec2 entries = uvec2(word_at(grids + IQ3_S_GRID + 4 * first), word_at(grids + IQ3_S_GRID + 4 * second));
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * scale + 1), 0, with_signs(entries, spread(byte_at(x, 74 + e))));
     }
     case IQ1_S: {
       const uint h = half_at(x, 34 + e / 4 * 2), index = byte_at(x, 2 + e) | (h >> (e % 4 * 3) & 7u) << 8;
-      const uvec2 entry = eight_bytes(grids + IQ1_GRID + 8 * index);
+      const uvec2 entry = two_words(grids + IQ1_GRID + 8 * index);
       return Unit(f16_to_f32(half_at(x, 0)) * float(2 * (h >> 12 & 7u) + 1) / 8, 0, shifted_bytes(entry, h >> 15 != 0));
     }
     default: {  // IQ1_M
       const uint h = byte_at(x, 32 + e / 2) >> (e % 2 * 4), index = byte_at(x, e) | (h & 7u) << 8, k = e / 2;
       const uint s0 = half_at(x, 48), s1 = half_at(x, 50), s2 = half_at(x, 52), s3 = half_at(x, 54);
       const uint d = s0 >> 12 | (s1 >> 8 & 0xf0u) | (s2 >> 4 & 0xf00u) | (s3 & 0xf000u), scale = half_at(x, 48 + k / 4 * 2) >> (3 * (k % 4)) & 7u;
-      const uvec2 entry = eight_bytes(grids + IQ1_GRID + 8 * index);
+      const uvec2 entry = two_words(grids + IQ1_GRID + 8 * index);
       return Unit(f16_to_f32(d) * float(2 * scale + 1) / 8, 0, shifted_bytes(entry, (h & 8u) != 0));
     }
   }
