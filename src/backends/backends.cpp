@@ -111,6 +111,7 @@ std::vector<BackendInfo> available_backends() {
     const VulkanCard& card = cards[i];
     std::string text =
         fmt::format("{}, {:.1f} GB{}; {}", card.name, double(card.memory) / 1e9, card.shared ? " of the CPU's memory" : "", card.driver);
+    if (card.dots) text += "; dot products of bytes";
     if (card.on_cpu) text += "; a driver in software, for tests";
     if (!card.missing.empty()) text += fmt::format("; cannot be used: it lacks {}", card.missing);
     all.push_back({fmt::format("vulkan:{}", i), {}, text});

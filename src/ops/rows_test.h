@@ -16,6 +16,11 @@ inline constexpr DType held[] = {DType::f32, DType::f16, DType::bf16, DType::f8_
 // clang-format on
 inline constexpr std::span blocks = std::span(held).subspan(5);
 
+// Whether values are codes times a step, plus a lowest value.
+constexpr bool has_lowest(DType dtype) {
+  return dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q2_k || dtype == DType::q4_k || dtype == DType::q5_k;
+}
+
 // Offset of the f16 values of a block.
 inline std::vector<size_t> scales_of(DType dtype) {
   switch (dtype) {

@@ -19,7 +19,7 @@ bool register_host_test(const char* suite, const char* name, const char* file, i
 // Those of every BACKEND_TEST: "reference", "detached" (detached_backend.h), "split" (its ops alternate between detached and reference),
 // "cpu_" and a kernel path, "cpu_emulated" (AMX in plain loops), "vulkan".
 std::vector<std::string> backend_names();
-// One of these, or "vulkan_narrow" (memory in blocks of at most 128 MiB). nullptr if this machine does not support it.
+// One of these, or "vulkan_narrow" (used as the smallest cards: make_vulkan_backend). nullptr if this machine does not support it.
 std::unique_ptr<Backend> make_test_backend(const std::string& name, int threads = 2);
 
 // Where products take long: the reference's plain loops, which detached and split devices run too, and Vulkan's software driver, which

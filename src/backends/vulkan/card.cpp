@@ -11,6 +11,9 @@
 namespace hearth::vulkan {
 namespace {
 
+constexpr const char* dots_extension = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+constexpr VkStructureType dots_features_type = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR;
+
 // The features that the shaders need, and those that they use if present.
 struct Features {
   Features() { all.pNext = &v11, v11.pNext = &v12; }
@@ -47,8 +50,12 @@ CardDescription describe(const Functions& vk, VkPhysicalDevice physical) {
   VkPhysicalDeviceMaintenance3Properties sizes{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceDriverProperties driver{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, .pNext = &sizes};
   VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
-  vk.vkGetPhysicalDeviceProperties2(physical, &properties);
   Features features;
+  VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots{.sType = dots_features_type};
+  VkPhysicalDeviceShaderIntegerDotProductPropertiesKHR speed{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES_KHR};
+  if (has_extension(vk, physical, dots_extension)) features.v12.pNext = &dots, sizes.pNext = &speed;
+  vk.vkGetPhysicalDeviceProperties2(physical, &properties);
   vk.vkGetPhysicalDeviceFeatures2(physical, &features.all);
 
   CardDescription card;
@@ -56,6 +63,7 @@ CardDescription describe(const Functions& vk, VkPhysicalDevice physical) {
   card.driver = std::string(driver.driverName) + " " + driver.driverInfo;
   card.missing = missing_in(properties.properties, features);
   card.on_cpu = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  card.dots = dots.shaderIntegerDotProduct && (speed.integerDotProduct4x8BitPackedSignedAccelerated || card.on_cpu);
   card.shared = card.on_cpu || properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
   vk.vkGetPhysicalDeviceMemoryProperties2(physical, &memory);
@@ -120,7 +128,7 @@ Card::Card(int index, bool narrow) : instance_(Instance::shared()), narrow_(narr
   description_ = cards[size_t(index)], physical_ = instance_->physical_[size_t(index)];
   if (!description_.missing.empty())
     fail<UnsupportedError>("vulkan: {} lacks {}, which hearth needs", description_.name, description_.missing);
-  if (narrow) description_.largest_block = std::min<uint64_t>(description_.largest_block, uint64_t(128) << 20);
+  if (narrow) description_.largest_block = std::min<uint64_t>(description_.largest_block, uint64_t(128) << 20), description_.dots = false;
 
   VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   vk_.vkGetPhysicalDeviceProperties2(physical_, &properties);
@@ -146,6 +154,8 @@ Card::Card(int index, bool narrow) : instance_(Instance::shared()), narrow_(narr
   std::vector<const char*> extensions;
   tells_budget_ = has_extension(vk_, physical_, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (tells_budget_) extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots{.sType = dots_features_type, .shaderIntegerDotProduct = true};
+  if (description_.dots) extensions.push_back(dots_extension), features.v12.pNext = &dots;
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = family_, .queueCount = 1, .pQueuePriorities = &priority};

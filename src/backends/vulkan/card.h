@@ -20,6 +20,7 @@ struct CardDescription {
   bool shared = false;         // it computes in the host's memory
   std::string missing;         // a feature that hearth needs and the card does not have; "" if it has all
   uint64_t largest_block = 0;  // bytes that one allocation of its memory may have
+  bool dots = false;           // dot products of four bytes in one instruction; of a driver in software, at no cost
 };
 
 // One process-wide instance of Vulkan, with the validation layers if $HEARTH_VULKAN_VALIDATION is set.
@@ -49,8 +50,8 @@ class Instance {
 // The device of one card, with one queue.
 class Card {
  public:
-  // UsageError if there is no such card; UnsupportedError if it lacks a feature that hearth needs. narrow: its memory has blocks of at most
-  // 128 MiB, as on the smallest cards.
+  // UsageError if there is no such card; UnsupportedError if it lacks a feature that hearth needs. narrow: it is used as the smallest
+  // cards, with memory in blocks of at most 128 MiB and nothing that only some cards have.
   Card(int index, bool narrow);
   bool narrow() const { return narrow_; }
   ~Card();

@@ -20,23 +20,31 @@ EpilogueParameters VulkanBackend::epilogue(const Epilogue& e, const Weight& w, c
           .residual_type = e.residual ? code(e.residual.dtype()) : 0};
 }
 
-Tensor VulkanBackend::rounded_to_integers(const Tensor& x) {
-  const Tensor y = Tensor::empty(*this, x.shape(), DType::f32);
+Tensor VulkanBackend::to_integers(const Tensor& x) {
+  const int64_t rows = x.size(0) * x.size(1), K = x.size(2);
+  const Tensor y = Tensor::empty(*this, {rows, K / 32 * 20}, DType::f32);  // as shaders/quads.glsl says
   struct Parameters {
     uint64_t x, y;
-    uint32_t blocks, x_type;
-  } const p{address(x), address(y), uint32_t(x.numel() / 32), code(x.dtype())};
-  stream_->run(Shader::round_to_integers, {}, p, parts(p.blocks, pointwise_size), double(x.numel()) * 20);
+    uint32_t rows, depth, x_type, few, digits, aligned;
+  } const p{address(x),
+            address(y),
+            uint32_t(rows),
+            uint32_t(K),
+            code(x.dtype()),
+            rows <= most_few_rows,
+            card_ && card_->description().dots,
+            address(x) % 16 == 0};
+  stream_->run(Shader::to_integers, {}, p, parts(rows * K / 8, pointwise_size), double(x.numel()) * 20);
   return y;
 }
 
 void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
                            Tensor& y) {
   const Tensor x = normalized(input, norm);
-  multiply(factors_of(w.form, x.size(0) * x.size(1)) == DType::i16 ? rounded_to_integers(x) : x, w, bias, e, y);
+  multiply(x, factors_of(w.form, x.size(0) * x.size(1)) == DType::i16 ? to_integers(x) : Tensor(), w, bias, e, y);
 }
 
-void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
+void VulkanBackend::multiply(const Tensor& x, const Tensor& integers, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const int64_t rows = x.size(0) * x.size(1), K = x.size(2);
   // Models have no narrow products of blocks, and each tile of each of their types is a compiled shader.
   const Tile tile = is_compact(w.form.hold) ? wide_tile(rows) : tile_of(rows, w.out());
@@ -45,7 +53,7 @@ void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bia
     uint64_t x, w, y, grids;
     uint32_t row_tiles, rows, outputs, depth, x_type, plain_type, gated, aligned;
   } const p{epilogue(e, w, bias, x.size(1), y),
-            address(x),
+            address(integers ? integers : x),
             address(w),
             address(y),
             grids(w.form.hold),
@@ -57,29 +65,34 @@ void VulkanBackend::multiply(const Tensor& x, const Weight& w, const Tensor& bia
             code(w.form.hold),
             w.kind == WeightKind::glu,
             K % 8 == 0 && address(x) % 16 == 0};
+  const bool dots = card_ && card_->description().dots;
   const double work = 2.0 * double(rows) * double(K) * double(w.out());
-  if (rows <= most_few_rows) {
+  if (rows <= most_few_rows && integers) {
+    constexpr int64_t columns = 8;  // of a workgroup
+    stream_->run(dots ? Shader::dots_few_rows : Shader::integer_few_rows, w.form.hold, {}, p, parts(w.out(), columns), work);
+  } else if (rows <= most_few_rows) {
     // Of a group of invocations: short rows of w have no work for more. Those of blocks are long.
     const uint32_t lanes = K <= 256 && !is_compact(w.form.hold) ? 8 : 32;
     const int64_t columns = 2 * (128 / lanes);  // of a workgroup
     stream_->run(Shader::few_rows, w.form.hold, {uint32_t(rows == 1 && lanes == 8 ? 1 : most_few_rows), lanes}, p, parts(w.out(), columns),
                  work);
   } else {
-    stream_->run(Shader::product, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
+    const Shader shader = !integers ? Shader::product : dots ? Shader::dots_product : Shader::integer_product;
+    stream_->run(shader, w.form.hold, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
                  p.row_tiles * parts(w.out(), tile.columns()), work);
   }
 }
 
 // What several products read is computed before them: they do not wait for each other.
 void VulkanBackend::linears(const Tensor& x, std::span<LinearCall> calls) {
-  const auto rounds = [&](const LinearCall& c) { return factors_of(c.w.form, x.size(0) * x.size(1)) == DType::i16; };
-  Tensor rounded;
+  const auto of_integers = [&](const LinearCall& c) { return factors_of(c.w.form, x.size(0) * x.size(1)) == DType::i16; };
+  Tensor integers;
   for (const LinearCall& c : calls) {
-    if (rounds(c) && !rounded) rounded = rounded_to_integers(x);
+    if (of_integers(c) && !integers) integers = to_integers(x);
     grids(c.w.form.hold);
   }
   const Stream::Unordered unordered(*stream_);
-  for (LinearCall& c : calls) multiply(rounds(c) ? rounded : x, c.w, c.bias, c.e, c.y);
+  for (LinearCall& c : calls) multiply(x, of_integers(c) ? integers : Tensor(), c.w, c.bias, c.e, c.y);
 }
 
 }  // namespace hearth::vulkan

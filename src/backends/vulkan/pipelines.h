@@ -18,8 +18,9 @@ namespace hearth::vulkan {
 #define HEARTH_SHADERS(f) \
   f(attention) f(cached_attention) f(causal_conv) f(convolution) f(copy) f(delta_rule) f(direct_convolution) f(encode_q8_0) \
   f(fill) f(gated_scan) f(gather) f(group_statistics) f(linear_attention) f(norm) f(normalize_groups) f(pointwise) f(pool) \
-  f(resize) f(rope) f(round_to_integers) f(scan) f(scatter_add) f(state_space_scan) f(top_k) f(weighted)
-#define HEARTH_SHADERS_OF_WEIGHTS(f) f(embedding) f(few_rows) f(product)
+  f(resize) f(rope) f(scan) f(scatter_add) f(state_space_scan) f(to_integers) f(top_k) f(weighted)
+#define HEARTH_SHADERS_OF_WEIGHTS(f) \
+  f(dots_few_rows) f(dots_product) f(embedding) f(few_rows) f(integer_few_rows) f(integer_product) f(product)
 // clang-format on
 enum class Shader {
 #define HEARTH_NAME(name) name,

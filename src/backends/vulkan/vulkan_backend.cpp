@@ -157,7 +157,8 @@ std::vector<VulkanCard> vulkan_cards(std::string* why_none) {
   std::vector<VulkanCard> cards;
   try {
     const auto instance = vulkan::Instance::shared();
-    for (const vulkan::CardDescription& c : instance->cards()) cards.push_back({c.name, c.driver, c.memory, c.on_cpu, c.shared, c.missing});
+    for (const vulkan::CardDescription& c : instance->cards())
+      cards.push_back({c.name, c.driver, c.memory, c.on_cpu, c.shared, c.dots, c.missing});
     if (cards.empty()) fail<UnsupportedError>(vulkan::no_driver);
   } catch (const Error& e) {
     const std::string_view why = e.what(), subject = "vulkan: ";

@@ -9,9 +9,9 @@
 
 namespace hearth {
 
-// The card of this number in vulkan_cards(). `features`: "narrow" takes memory in blocks of at most 128 MiB, as on the smallest cards; ""
-// does not. `threads`: of its host, the CPU backend. UnsupportedError if this build or this machine has no Vulkan, or the card lacks what
-// hearth needs; UsageError if there is no such card or path.
+// The card of this number in vulkan_cards(). `features`: "narrow" uses it as the smallest cards, with memory in blocks of at most
+// 128 MiB and nothing that only some cards have; "" does not. `threads`: of its host, the CPU backend. UnsupportedError if this build or
+// this machine has no Vulkan, or the card lacks what hearth needs; UsageError if there is no such card or path.
 std::unique_ptr<Backend> make_vulkan_backend(int card, const std::string& features, int threads);
 
 struct VulkanCard {
@@ -19,6 +19,7 @@ struct VulkanCard {
   int64_t memory = 0;   // bytes
   bool on_cpu = false;  // a driver in software
   bool shared = false;  // it computes in the host's memory
+  bool dots = false;    // it has dot products of bytes, which products of integers use
   std::string missing;  // what hearth needs and it lacks; ""
 };
 

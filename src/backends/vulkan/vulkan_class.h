@@ -95,9 +95,9 @@ class VulkanBackend final : public Backend {
   Span span(const Tensor& x) const;
   uint64_t grids(DType type);  // address of the codebooks of the IQ types (shaders/stored.glsl); 0 for others
 
-  // linear() of an x that is normalized and rounded.
-  void multiply(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
-  Tensor rounded_to_integers(const Tensor& x);  // the left side of a product with i16 factors (core/weight.h)
+  // linear() of an x that is normalized; `integers`: the same as to_integers() returns it, for a product with i16 factors (core/weight.h).
+  void multiply(const Tensor& x, const Tensor& integers, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
+  Tensor to_integers(const Tensor& x);
   EpilogueParameters epilogue(const Epilogue& e, const Weight& w, const Tensor& bias, int64_t image_rows, const Tensor& y) const;
   // x [B, …, C] normalized, in f32; x itself without a norm.
   Tensor normalized(const Tensor& x, const GroupNormSpec& norm);
