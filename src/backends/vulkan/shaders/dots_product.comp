@@ -29,30 +29,21 @@ float sum_at(uint row, uint column) {
   return uintBitsToFloat(tile[i / 4][i % 4]);
 }
 
-// Eight values of four rows.
-void load_rows(uint row0, uint block, uint job) {
-  const uint part = job % 4, four = job / 4;
-  uvec4 quads[4];
-  for (uint r = 0; r < 4; ++r) quads[r] = quad_of_row(row0 + four * 4 + r, block, part);
-  for (uint j = 0; j < 4; ++j)
-    tile[(j / 2 * 8 + part * 2 + j % 2) * row_fours + four] = uvec4(quads[0][j], quads[1][j], quads[2][j], quads[3][j]);
+// Eight values of a row, or eight codes of a column.
+void load_row(uint row0, uint block, uint job) {
+  const uint part = job % 4, row = job / 4;
+  const uvec4 quad = quad_of_row(row0 + row, block, part);
+  for (uint j = 0; j < 4; ++j) tile[(j / 2 * 8 + part * 2 + j % 2) * row_fours + row / 4][row % 4] = quad[j];
 }
-// Eight codes of four columns.
-void load_columns(uint column0, uint block, uint job) {
-  const uint part = job % 4, four = job / 4;
-  uvec4 first = uvec4(0), second = uvec4(0);
-  ivec4 sums = ivec4(0);
-  vec4 steps = vec4(0), leasts = vec4(0);
-  [[unroll]] for (uint c = 0; c < 4; ++c) {
-    const Unit codes = codes_of_column(column0 + four * 4 + c, block, part);
-    first = uvec4(first.yzw, codes.codes.x), second = uvec4(second.yzw, codes.codes.y);
-    sums = ivec4(sums.yzw, sum_of_bytes(codes.codes.x) + sum_of_bytes(codes.codes.y));
-    steps = vec4(steps.yzw, codes.scale), leasts = vec4(leasts.yzw, codes.offset);
-  }
-  tile[right + part * 2 * column_fours + four] = first;
-  tile[right + (part * 2 + 1) * column_fours + four] = second;
-  column_sums[part * column_fours + four] = sums;
-  if (part * 8 % unit == 0) put_steps(part * 8 / unit, four, steps, leasts);
+void load_column(uint column0, uint block, uint job) {
+  const uint part = job % 4, column = job / 4, four = column / 4, of_four = column % 4;
+  const Unit codes = codes_of_column(column0 + column, block, part);
+  tile[right + part * 2 * column_fours + four][of_four] = codes.codes.x;
+  tile[right + (part * 2 + 1) * column_fours + four][of_four] = codes.codes.y;
+  column_sums[part * column_fours + four][of_four] = sum_of_bytes(codes.codes.x) + sum_of_bytes(codes.codes.y);
+  if (part * 8 % unit != 0) return;
+  column_steps[part * 8 / unit * column_fours + four][of_four] = codes.scale;
+  if (has_least) column_leasts[part * 8 / unit * column_fours + four][of_four] = codes.offset;
 }
 
 #include "store_tile.glsl"
@@ -65,10 +56,8 @@ void main() {
   vec4 totals[own_rows * width];
   for (uint i = 0; i < own_rows * width; ++i) totals[i] = vec4(0);
   [[dont_unroll]] for (uint block = 0; block < p.depth / 32; ++block) {
-    [[dont_unroll]] for (uint job = own; job < 4 * (row_fours + column_fours); job += gl_WorkGroupSize.x) {
-      if (job < 4 * row_fours) load_rows(row0, block, job);
-      else load_columns(column0, block, job - 4 * row_fours);
-    }
+    [[dont_unroll]] for (uint job = own; job < 4 * tile_rows; job += gl_WorkGroupSize.x) load_row(row0, block, job);
+    [[dont_unroll]] for (uint job = own; job < 4 * tile_columns; job += gl_WorkGroupSize.x) load_column(column0, block, job);
     [[dont_unroll]] for (uint r = own; r < tile_rows; r += gl_WorkGroupSize.x) put_last(r, quad_of_row(row0 + r, block, 4));
     barrier();
     [[dont_unroll]] for (uint u = 0; u < units; ++u) {

@@ -55,8 +55,8 @@ void main() {
       int sums[most_rows * own_columns], code_sums[own_columns];
       Unit codes[own_columns];
       for (uint i = 0; i < most_rows * own_columns; ++i) sums[i] = 0;
-      UNROLL for (uint part = u * unit / 8; part < (u + 1) * unit / 8; ++part) {
-        UNROLL for (uint c = 0; c < own_columns; ++c) {
+      [[dont_unroll]] for (uint part = u * unit / 8; part < (u + 1) * unit / 8; ++part) {
+        BOTH_AT_ONCE for (uint c = 0; c < own_columns; ++c) {
           const Unit next = unit_of(w_type, weights[c], block * 32 + part * 8, grids);
           for (uint i = 1; i < own_columns; ++i) codes[i - 1] = codes[i];
           codes[own_columns - 1] = next;

@@ -43,7 +43,9 @@ void load(uint row0, uint column0, uint block, uint job) {
     for (uint j = 0; j < 8; ++j) gathered[j] = vec4(gathered[j].yzw, values[j]);
   }
   for (uint j = 0; j < 8; ++j) tile[(is_left ? 0 : right) + (part * 8 + j) * step + four] = gathered[j];
-  if (!is_left && part * 8 % unit == 0) put_steps(part * 8 / unit, four, steps, leasts);
+  if (is_left || part * 8 % unit != 0) return;
+  column_steps[part * 8 / unit * column_fours + four] = steps;
+  if (has_least) column_leasts[part * 8 / unit * column_fours + four] = leasts;
 }
 
 #include "store_tile.glsl"

@@ -19,10 +19,6 @@ void put_last(uint row, uvec4 last) {
   if (has_least)
     for (uint u = 0; u < units; ++u) row_sums[u * tile_rows + row] = scaled_sum(last, u);
 }
-void put_steps(uint u, uint column_four, vec4 steps, vec4 leasts) {
-  column_steps[u * column_fours + column_four] = steps;
-  if (has_least) column_leasts[u * column_fours + column_four] = leasts;
-}
 
 // total += the products of unit u: of a row, and of four columns.
 void add_products(uint u, uint row, uint column_four, vec4 whole, inout vec4 total) {
