@@ -14,7 +14,7 @@ void VulkanBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v,
     uint64_t q, k, v, y, bias, lengths, sinks;
     uint32_t query_blocks, T, S, N, G, D, Dv, q_step[3], k_step[3], v_step[3], bias_step[3], causal, window;
     float scale, soft_cap;
-    uint32_t q_type, k_type, v_type, y_type;
+    uint32_t q_type, k_type, v_type, y_type, rounds;
   } p{address(q),
       address(k),
       address(v),
@@ -40,7 +40,8 @@ void VulkanBackend::attention(const Tensor& q, const Tensor& k, const Tensor& v,
       code(q.dtype()),
       code(k.dtype()),
       code(v.dtype()),
-      code(y.dtype())};
+      code(y.dtype()),
+      spec.factors == DType::bf16};
   for (int axis = 0; axis < 3; ++axis) {
     p.q_step[axis] = uint32_t(q.stride(axis)), p.k_step[axis] = uint32_t(k.stride(axis)), p.v_step[axis] = uint32_t(v.stride(axis));
     if (spec.bias && spec.bias.size(axis) > 1) p.bias_step[axis] = uint32_t(spec.bias.stride(axis));

@@ -16,6 +16,7 @@ struct Parameters {
   uint causal, window;
   float scale, soft_cap;
   uint q_type, k_type, v_type, y_type;
+  uint rounds;  // factors to bf16
 };
 PARAMETERS;
 
@@ -69,6 +70,7 @@ void main() {
         vec4 four = vec4(0);
         if (is_query && t0 + row < p.T) four = read_four(p.q_type, p.q, q0 + (t0 + row) * p.q_step[1] + d, left) * p.scale;
         if (!is_query && s0 + row < last) four = read_four(p.k_type, p.k, k0 + (s0 + row) * p.k_step[1] + d, left);
+        if (p.rounds != 0) four = as_bf16(four);
         if (is_query) query_piece[row * stride + j % (piece / 4)] = four;
         else key_piece[row * stride + j % (piece / 4)] = four;
       }
@@ -107,11 +109,12 @@ void main() {
     }
     barrier();
     for (uint i = 0; i < 4; ++i) scores[i] = scores[i] == -infinity ? 0.0 : exact_exp(scores[i] - maximum[own_four * 4 + i]);
-    weights[own_key * queries / 4 + own_four] = scores;
+    key_piece[own_key * queries / 4 + own_four] = scores;  // for their sum
+    weights[own_key * queries / 4 + own_four] = p.rounds != 0 ? as_bf16(scores) : scores;
     barrier();
     if (own < queries) {
       float block_sum = 0;
-      [[dont_unroll]] for (uint key = 0; key < keys; ++key) block_sum += weight_at(key, own);
+      [[dont_unroll]] for (uint key = 0; key < keys; ++key) block_sum += key_piece[key * queries / 4 + own / 4][own % 4];
       sum[own] = fma(sum[own], rescale[own], block_sum);
     }
     for (uint c = 0; c < own_columns; ++c) {
@@ -120,7 +123,8 @@ void main() {
       vec4 block_sums[queries / 4];
       for (uint i = 0; i < queries / 4; ++i) block_sums[i] = vec4(0);
       [[dont_unroll]] for (uint key = 0; key < min(keys, last - s0); ++key) {
-        const float value = read(p.v_type, p.v, v0 + (s0 + key) * p.v_step[1] + d);
+        float value = read(p.v_type, p.v, v0 + (s0 + key) * p.v_step[1] + d);
+        if (p.rounds != 0) value = as_bf16(value);
         for (uint i = 0; i < queries / 4; ++i) {  // a weight of zero must not be multiplied with an infinite value
           const vec4 weight = weights[key * queries / 4 + i], more = fma(weight, vec4(value), block_sums[i]);
           block_sums[i] = mix(block_sums[i], more, notEqual(weight, vec4(0)));

@@ -40,6 +40,10 @@ uint f32_to_bf16(float value) {
   return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
 }
 
+// The nearest value of bf16.
+float as_bf16(float value) { return uintBitsToFloat(f32_to_bf16(value) << 16); }
+vec4 as_bf16(vec4 values) { return vec4(as_bf16(values.x), as_bf16(values.y), as_bf16(values.z), as_bf16(values.w)); }
+
 // Element i of dense memory at x.
 float read(uint type, uint64_t x, uint i) {
   if (type == F32) return Floats(x).at[i];
