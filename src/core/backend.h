@@ -40,8 +40,9 @@ class Backend {
   // Whether products of bf16 factors have their own kernels, and whether these are fast enough to be the default.
   virtual bool multiplies_bf16() const { return false; }
   virtual bool prefers_bf16() const { return false; }
-  // Dtype of results that are Stored::inner: f16 or bf16 halve the traffic on bandwidth-bound devices; absent: the dtype of x.
-  virtual std::optional<DType> inner_type() const { return {}; }
+  // Dtype of results that are Stored::inner; absent: f32. f16 or bf16 halve the traffic on bandwidth-bound devices, and bf16 loses nothing
+  // if what reads a result rounds it to bf16 anyway. `factors`: to what it rounds it (core/specs.h); f32 if it does not.
+  virtual std::optional<DType> inner_type(DType /*factors*/) const { return {}; }
 
   // --- memory -----------------------------------------------------------------------------------------------------
   virtual std::shared_ptr<const Storage> allocate(size_t bytes) = 0;  // 64-byte aligned

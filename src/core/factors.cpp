@@ -1,5 +1,7 @@
 #include "core/factors.h"
 
+#include <cmath>
+
 #include "core/backend.h"
 #include "hearth/component.h"
 
@@ -27,6 +29,11 @@ bool can_have_factors(const WeightForm& form) {
 }
 
 DType factors_for(const WeightForm& form, bool exact) { return can_have_factors(form) && !exact ? form.factors : DType::f32; }
+
+Stored queries_of(DType factors, float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5f ? keys_of(factors) : Stored::inner;
+}
 
 bool multiplies(const Backend& backend, DType factors) {
   return factors == DType::f32 || (factors == DType::bf16 && backend.multiplies_bf16());

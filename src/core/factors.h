@@ -3,7 +3,7 @@
 // for a weight that is held in place they also depend on the number of rows of the left side (factors_of).
 #pragma once
 
-#include "core/weight.h"
+#include "core/specs.h"
 
 namespace hearth {
 
@@ -34,6 +34,27 @@ inline DType factors_of(const WeightForm& form, int64_t rows) {
   const bool one_by_one = form.factors == DType::bf16 && is_blocked(form.hold) && rows < fewest_bf16_rows;
   return one_by_one ? DType::i16 : form.factors;
 }
+
+// A result inside a block that nothing but products with these weights reads.
+template <class... More> Stored read_by(const Weight& w, const More&... more) {
+  Stored stored{.inside = true, .few = DType::bf16, .many = DType::bf16};
+  const auto add = [&](const Weight& one) {
+    // A branch of a weight multiplies in f32.
+    if (one.branch || factors_of(one.form, 1) != DType::bf16) stored.few = DType::f32;
+    if (one.branch || factors_of(one.form, fewest_bf16_rows) != DType::bf16) stored.many = DType::f32;
+  };
+  (add(w), ..., add(more));
+  return stored;
+}
+// The same if each of them reads only a part of the rows.
+inline Stored in_parts(Stored stored) {
+  stored.many = stored.few;
+  return stored;
+}
+// One that nothing but an attention with these factors reads: as keys or values, which it rounds as they are; and as queries, which it
+// multiplies with `scale` before, so that only a power of two leaves the rounded values the same.
+inline Stored keys_of(DType factors) { return {.inside = true, .few = factors, .many = factors}; }
+Stored queries_of(DType factors, float scale);
 
 // Whether the backend supports these factors in products without a weight in place (such as attention): f32 always, bf16 if it has
 // bf16 products.

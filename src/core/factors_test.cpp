@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backends/cpu/cpu_backend.h"
 #include "backends/reference/reference_backend.h"
 #include "hearth/component.h"
@@ -72,6 +74,26 @@ TEST(Factors, of_block_types_with_few_rows_are_integers) {
     EXPECT_EQ(of(DType::bf16, DType::bf16, rows), DType::bf16);
     EXPECT_EQ(of(DType::f16, DType::f32, rows), DType::f32);
   }
+}
+
+TEST(Factors, of_all_readers_of_a_result) {
+  const Weight bf16{.form = {.hold = DType::bf16, .factors = DType::bf16}}, f32{.form = {.hold = DType::bf16}},
+      blocks{.form = {.hold = DType::q4_0, .factors = DType::bf16, .in_place = true}},
+      integers{.form = {.hold = DType::q4_0, .factors = DType::i16, .in_place = true}};
+  Weight with_branch = bf16;
+  with_branch.branch = std::make_shared<const WeightBranch>();
+  const auto is = [](const Stored& s, DType few, DType many) { return s.inside && s.few == few && s.many == many; };
+  EXPECT_TRUE(is(read_by(bf16), DType::bf16, DType::bf16));
+  EXPECT_TRUE(is(read_by(bf16, bf16), DType::bf16, DType::bf16));
+  EXPECT_TRUE(is(read_by(bf16, f32), DType::f32, DType::f32));
+  EXPECT_TRUE(is(read_by(f32, bf16), DType::f32, DType::f32));
+  EXPECT_TRUE(is(read_by(bf16, blocks), DType::f32, DType::bf16));
+  EXPECT_TRUE(is(in_parts(read_by(bf16, blocks)), DType::f32, DType::f32));
+  EXPECT_TRUE(is(read_by(integers), DType::f32, DType::f32));
+  EXPECT_TRUE(is(read_by(with_branch), DType::f32, DType::f32));
+  EXPECT_TRUE(is(keys_of(DType::bf16), DType::bf16, DType::bf16));
+  EXPECT_TRUE(is(queries_of(DType::bf16, 0.125f), DType::bf16, DType::bf16));
+  EXPECT_TRUE(is(queries_of(DType::bf16, 1 / std::sqrt(40.0f)), DType::f32, DType::f32));
 }
 
 TEST(Factors, without_a_weight_in_place_they_are_f32_or_bf16) {

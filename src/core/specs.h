@@ -12,9 +12,16 @@ namespace hearth {
 // gelu is the exact form, with erf; softplus is log(1 + eˣ); squared_relu is max(x, 0)².
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
 
-// How an op chooses the dtype of its result if none is given. Residual streams and a network's outputs are `plain`. Results that are used
-// only inside a block, by the next product or attention, are `inner`: the device chooses their dtype (Backend::inner_type()).
-enum class Stored { plain, inner };
+// How an op chooses the dtype of its result if none is given. Residual streams and a network's outputs are `plain`: f32. What is used only
+// inside a block is `inner`: the device chooses its dtype (Backend::inner_type()). If only products read it, the device is told to which
+// factors they round it (read_by, keys_of and queries_of in core/factors.h).
+struct Stored {
+  bool inside = false;                        // a block
+  DType few = DType::f32, many = DType::f32;  // the factors, for fewer than fewest_bf16_rows rows, and for more
+  static const Stored plain, inner;
+};
+inline constexpr Stored Stored::plain{};
+inline constexpr Stored Stored::inner{.inside = true};
 
 // What is applied to a product before it is stored, in f32 and in this order:  y = gate · act(α·acc + bias + per_image) + residual
 // With a weight of WeightKind::glu, (a, b) = α·acc + bias + per_image and y = gate · a · act(b) + residual. An addend takes the place of
@@ -22,12 +29,12 @@ enum class Stored { plain, inner };
 struct Epilogue {
   float alpha = 1;
   Activation activation = Activation::none;
-  Tensor per_image;               // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
-  Tensor addend;                  // f32, the shape of y with w.out() columns; not together with per_image; may be undefined
-  Tensor gate;                    // [B, w.outputs()] f32: multiplies every position of image b (adaptive norms); may be undefined
-  Tensor residual;                // the shape of y; may be undefined
-  std::optional<DType> out;       // dtype of y; if absent, that of the residual, or without one as `stored` says
-  Stored stored = Stored::plain;  // plain: the dtype of x
+  Tensor per_image;          // [B, w.out()] f32: added to every position of image b (time embedding); may be undefined
+  Tensor addend;             // f32, the shape of y with w.out() columns; not together with per_image; may be undefined
+  Tensor gate;               // [B, w.outputs()] f32: multiplies every position of image b (adaptive norms); may be undefined
+  Tensor residual;           // the shape of y; may be undefined
+  std::optional<DType> out;  // dtype of y; if absent, that of the residual, or without one as `stored` says
+  Stored stored = Stored::plain;
 };
 
 // One of several products with the same x.
@@ -89,7 +96,7 @@ struct NormSpec {
   float eps = 1e-5f;
   Tensor scale = {}, shift = {};  // [B, C], for every position of image b, or [B·M, C]; f32, the last axis dense; may be undefined
   std::optional<DType> out = {};  // dtype of y; if absent, as `stored` says
-  Stored stored = Stored::plain;  // plain: the dtype of x
+  Stored stored = Stored::plain;
 };
 
 enum class Mask { none, causal };  // causal: query t attends to keys 0 … t
@@ -104,6 +111,8 @@ struct AttentionSpec {
   Tensor bias = {};                       // [1 or B, 1 or N, 1 or T, S] f32, contiguous; −∞ hides a key; may be undefined
   std::vector<int64_t> key_lengths = {};  // [B]: image b attends only to its first key_lengths[b] keys; empty: to all
   Tensor sinks = {};                      // [N] f32: one more logit of each head, whose value is zero; may be undefined
+  std::optional<DType> out = {};          // dtype of y; if absent, as `stored` says
+  Stored stored = Stored::plain;
 };
 
 // The same for cached_attention, where the KV cache determines which keys are attended to.

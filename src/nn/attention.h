@@ -34,10 +34,12 @@ struct Attention {
 
   Tensor operator()(const Tensor& x, const Tensor& context, const Tensor& residual, std::span<const FurtherContext> further = {}) const {
     const int64_t B = x.size(0), T = x.size(1), N = heads, D = head_size;
-    const Tensor q = to_q(x, inner).view({B, T, N, D});
-    Tensor y = attend(q, to_k(context, inner), to_v(context, inner));
+    const DType factors = to_q.weight.form.factors;
+    const Epilogue keys = inside(keys_of(factors));
+    const Tensor q = to_q(x, inside(queries_of(factors, scale()))).view({B, T, N, D});
+    Tensor y = attend(q, to_k(context, keys), to_v(context, keys), further.empty() ? read_by(to_out) : Stored::inner);
     for (const FurtherContext& f : further) {
-      const Tensor z = attend(q, f.projection.to_k(f.context, inner), f.projection.to_v(f.context, inner));
+      const Tensor z = attend(q, f.projection.to_k(f.context, keys), f.projection.to_v(f.context, keys), Stored::inner);
       y = f.factors ? ops::scatter_add(y.view({B * T, N * D}), z.view({B * T, N * D}), f.rows, f.factors).view(y.shape())
                     : ops::linear_combination({y, z}, {1, f.scale});
     }
@@ -45,12 +47,13 @@ struct Attention {
   }
 
   // q [B, T, N, D], k and v [B, S, N·D] → [B, T, N·D]
-  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v) const {
+  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, Stored stored) const {
     const auto [B, T, N, D] = q.dims<4>();
     const Shape split{B, k.size(1), N, D};
-    return ops::attention(q, k.view(split), v.view(split), {.scale = 1.0f / std::sqrt(float(D)), .factors = to_q.weight.form.factors})
+    return ops::attention(q, k.view(split), v.view(split), {.scale = scale(), .factors = to_q.weight.form.factors, .stored = stored})
         .view({B, T, N * D});
   }
+  float scale() const { return 1.0f / std::sqrt(float(head_size)); }
 
   Linear to_q, to_k, to_v;  // [N·D, C or Cx]
   Linear to_out;            // [C, N·D]

@@ -32,7 +32,7 @@ struct Modulation {
     Tensor operator[](int64_t i) const { return all_.slice(1, i * width_, (i + 1) * width_); }  // [B, W]
     Tensor gate(int64_t i) const { return ops::contiguous((*this)[i]); }                        // for an epilogue
     // (1 + scale) · norm(x) + shift, with the vectors at these places and a layer norm without weights.   [B, T, W] → the same shape
-    Tensor norm(const Tensor& x, int64_t shift, int64_t scale, float eps, Stored stored = Stored::inner) const {
+    Tensor norm(const Tensor& x, int64_t shift, int64_t scale, float eps, Stored stored) const {
       return ops::layer_norm(x, {.eps = eps, .scale = (*this)[scale], .shift = (*this)[shift], .stored = stored});
     }
 

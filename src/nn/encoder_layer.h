@@ -32,8 +32,8 @@ struct EncoderLayer {
   // key_lengths: as AttentionSpec's.
   Tensor operator()(const Tensor& x, const std::vector<int64_t>& key_lengths = {}) const {
     const BlockScope scope(path);
-    const Tensor h = attention(layer_norm1(x, Stored::inner), x, key_lengths);
-    const Tensor y = fc2(fc1(layer_norm2(h, Stored::inner), {.activation = spec.activation, .stored = Stored::inner}), {.residual = h});
+    const Tensor h = attention(layer_norm1(x, read_by(q_proj, k_proj, v_proj)), x, key_lengths);
+    const Tensor y = fc2(fc1(layer_norm2(h, read_by(fc1)), {.activation = spec.activation, .stored = read_by(fc2)}), {.residual = h});
     tap(path, y);
     return y;
   }
@@ -42,9 +42,13 @@ struct EncoderLayer {
     const auto [B, T, C] = x.dims<3>();
     const int64_t N = spec.heads, D = C / N;
     const Shape split{B, T, N, D};
-    const Tensor y = ops::attention(
-        q_proj(x, inner).view(split), k_proj(x, inner).view(split), v_proj(x, inner).view(split),
-        {.scale = 1.0f / std::sqrt(float(D)), .mask = spec.mask, .factors = q_proj.weight.form.factors, .key_lengths = key_lengths});
+    const AttentionSpec how{.scale = 1.0f / std::sqrt(float(D)),
+                            .mask = spec.mask,
+                            .factors = q_proj.weight.form.factors,
+                            .key_lengths = key_lengths,
+                            .stored = read_by(out_proj)};
+    const Epilogue queries = inside(queries_of(how.factors, how.scale)), keys = inside(keys_of(how.factors));
+    const Tensor y = ops::attention(q_proj(x, queries).view(split), k_proj(x, keys).view(split), v_proj(x, keys).view(split), how);
     return out_proj(y.view({B, T, C}), {.residual = residual});
   }
 

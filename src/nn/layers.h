@@ -1,6 +1,7 @@
 // Layers of networks. Each takes its Scope and sizes; its checkpoint name is next to the member.
 #pragma once
 
+#include "core/factors.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
@@ -27,8 +28,12 @@ struct Linear {
   Tensor bias;    // [out], undefined without bias
 };
 
-// For results that are used only inside a block (Stored::inner).
+// For results that are used only inside a block (core/specs.h).
 inline const Epilogue inner{.stored = Stored::inner};
+inline Epilogue inside(Stored stored) { return {.stored = stored}; }
+
+// As read_by of the layers' weights.
+template <class... Layers> Stored read_by(const Layers&... layers) { return hearth::read_by(layers.weight...); }
 
 // Linear layers of the same x.   [..., in] → [..., out] of each
 template <class... Layers> std::array<Tensor, sizeof...(Layers)> together(const Tensor& x, const Layers&... layers) {
@@ -40,7 +45,9 @@ struct Glu {
   Glu(const Scope& w, int64_t in, int64_t out, Activation activation_)
       : weight(w.glu("weight", out, in)), bias(w.tensor("bias", {2 * out})), activation(activation_) {}
 
-  Tensor operator()(const Tensor& x) const { return ops::linear(x, weight, bias, {.activation = activation, .stored = Stored::inner}); }
+  Tensor operator()(const Tensor& x, Stored stored = Stored::inner) const {
+    return ops::linear(x, weight, bias, {.activation = activation, .stored = stored});
+  }
 
   Weight weight;  // [2·out, in]
   Tensor bias;    // [2·out]

@@ -10,6 +10,8 @@
 namespace hearth::ops {
 namespace {
 
+bool is_any_float(const Tensor& x) { return x.dtype() == DType::f32 || is_16bit_float(x.dtype()); }
+
 Tensor dense_heads(const Tensor& x) { return x.stride(-1) == 1 || x.size(-1) == 1 ? x : contiguous(x); }
 
 void require_soft_cap(const char* op, float cap) {
@@ -35,6 +37,8 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
     if (length < 0 || length > S) fail<ShapeError>("attention: key length {} is out of range for k {}", length, k.shape());
   require_vector("attention", "sinks", spec.sinks, N);
   require_factors("attention", spec.factors, q.backend());
+  if (spec.out && *spec.out != DType::f32 && !is_16bit_float(*spec.out))
+    fail<ShapeError>("attention: y is {}, expected f32, f16 or bf16", name_of(*spec.out));
   require_one_device("attention", q.backend(), {&k, &v, &spec.bias, &spec.sinks});
 }
 
@@ -47,17 +51,17 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   const auto [B, T, N, D] = q.dims<4>();
   const bool ranks = k.rank() == 4 && v.rank() == 4;
   const int64_t S = ranks ? k.size(1) : 0, G = ranks ? k.size(2) : 0, Dv = ranks ? v.size(3) : 0;
-  if (!ranks || k.shape() != Shape{B, S, G, D} || v.shape() != Shape{B, S, G, Dv} || (G < 1 ? N != 0 : N % G != 0) ||
-      k.dtype() != q.dtype() || v.dtype() != q.dtype())
+  if (!ranks || k.shape() != Shape{B, S, G, D} || v.shape() != Shape{B, S, G, Dv} || (G < 1 ? N != 0 : N % G != 0) || !is_any_float(k) ||
+      !is_any_float(v))
     fail<ShapeError>(
-        "attention: q {} {}, k {} {} and v {} {} are incompatible, expected k [{}, S, G, {}] and v [{}, S, G, Dv] of q's dtype, {} a "
-        "multiple of G",
+        "attention: q {} {}, k {} {} and v {} {} are incompatible, expected k [{}, S, G, {}] and v [{}, S, G, Dv] of f32, f16 or bf16, "
+        "{} a multiple of G",
         name_of(q.dtype()), q.shape(), name_of(k.dtype()), k.shape(), name_of(v.dtype()), v.shape(), B, D, B, N);
   if (S < 1) fail<ShapeError>("attention: k {} has no keys", k.shape());
   check(spec, q, k, v);
 
   const OpTrace trace("attention", q, 2.0 * double(B * N) * double(T) * double(S) * double(D + Dv), spec.factors);
-  Tensor y = Tensor::empty(q.backend(), {B, T, N, Dv}, q.dtype());
+  Tensor y = Tensor::empty(q.backend(), {B, T, N, Dv}, stored_type(q.backend(), {B, T, N * Dv}, spec.out, spec.stored));
   if (y.numel() == 0) return y;
   q.backend().attention(dense_heads(q), dense_heads(k), dense_heads(v), spec, y);
   return trace.done(y, OpTrace::bytes_of(q) + OpTrace::bytes_of(k) + OpTrace::bytes_of(v) + (spec.bias ? OpTrace::bytes_of(spec.bias) : 0));

@@ -8,7 +8,7 @@ namespace hearth::ops {
 // y = softmax(scale · q kᵀ) v per head, with the options of the spec; scores, maximum and sum in f32, factors of products as spec.factors.
 // q [B, T, N, D], k [B, S, G, D], v [B, S, G, Dv] (also views into a fused projection), N a multiple of G → y [B, T, N, Dv]: query head n
 // uses key/value head n / (N / G). The factors may be those of the layer's weights: i16 means f32 here. ShapeError unless all shapes match;
-// Mask::causal needs T = S. UnsupportedError for factors that the backend does not multiply.
+// Mask::causal needs T = S. q, k and v may have different float dtypes. UnsupportedError for factors that the backend does not multiply.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionSpec& spec);
 
 // The same for queries that attend to the keys and values stored so far, and to nothing after themselves.

@@ -50,17 +50,18 @@ BACKEND_TEST(AttentionSpec, equals_the_reference_with_any_fields) {
     const int64_t B = random.between(1, 3), G = random.between(1, 3), N = G * random.between(1, 4), D = random.between(1, 70),
                   Dv = random.chance() ? D : random.between(1, 70), S = random.between(1, round % 8 == 0 ? 300 : 40),
                   T = random.chance() ? S : random.between(1, 40);
-    const DType dtype = random.dtype();
-    const auto q = random.normal(device, {B, T, N, D}, dtype), k = random.normal(device, {B, S, G, D}, dtype),
-               v = random.normal(device, {B, S, G, Dv}, dtype);
+    const DType out = random.dtype();
+    const auto q = random.normal(device, {B, T, N, D}, random.dtype()), k = random.normal(device, {B, S, G, D}, random.dtype()),
+               v = random.normal(device, {B, S, G, Dv}, random.dtype());
     Specs specs = some_fields(random, device, B, T, S, N);
     const bool bf16 = round % 3 == 0 && device.multiplies_bf16();
+    specs.device.out = specs.reference.out = out;
     if (bf16) specs.device.factors = specs.reference.factors = DType::bf16;
-    SCOPED_TRACE(fmt::format("B {} T {} S {} N {} G {} D {} Dv {} {} {}", B, T, S, N, G, D, Dv, name_of(dtype), described(specs.device)));
+    SCOPED_TRACE(fmt::format("B {} T {} S {} N {} G {} D {} Dv {} {} {}", B, T, S, N, G, D, Dv, name_of(out), described(specs.device)));
     test::supported(device, [&] {
       EXPECT_CLOSE(ops::attention(q.device, k.device, v.device, specs.device),
                    ops::attention(q.reference, k.reference, v.reference, specs.reference),
-                   bf16 && dtype != DType::bf16 ? 2e-3 : test::op_tolerance(dtype));
+                   bf16 && out != DType::bf16 ? 2e-3 : test::op_tolerance(out));
     });
   }
 }
@@ -237,9 +238,10 @@ BACKEND_TEST(AttentionSpec, refuses_invalid_arguments) {
             }),
             "attention: q f32 [2, 4, 6, 8], k f32 [2, 5, 4, 8] and v f32 [2, 5, 4, 8] are incompatible, expected k [2, S, G, 8] and v [2, "
             "S, G, Dv] "
-            "of q's dtype, 6 a multiple of G");
+            "of f32, f16 or bf16, 6 a multiple of G");
   EXPECT_NE(test::refusal([&] { ops::attention(q, k, zeros({2, 5, 6, 8}), {}); }), "accepted");
   EXPECT_NE(test::refusal([&] { ops::attention(q, zeros({2, 5, 0, 8}), zeros({2, 5, 0, 8}), {}); }), "accepted");
+  EXPECT_EQ(refusal({.out = DType::i32}), "attention: y is i32, expected f32, f16 or bf16");
   EXPECT_EQ(refusal({.window = -1}), "attention: window is -1, expected 0 or more");
   EXPECT_EQ(refusal({.soft_cap = -0.5f}), "attention: soft cap is -0.5, expected a positive number, or 0 for none");
   EXPECT_EQ(refusal({.soft_cap = NAN}), "attention: soft cap is nan, expected a positive number, or 0 for none");

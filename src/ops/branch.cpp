@@ -12,11 +12,11 @@ Weight without_branch(const Weight& w) {
 }
 
 // Without an activation, gate · (acc + branch) + residual = gate · acc + (gate · branch + residual): one tensor less to read.
-Epilogue with_branch(const Tensor& x, const Tensor& low, const Weight& w, const Epilogue& e) {
+Epilogue with_branch(const Tensor& low, const Weight& w, const Epilogue& e) {
   const Weight& up = w.branch->up;
   Epilogue own = e;
   if (e.activation == Activation::none && w.kind != WeightKind::glu && !e.addend) {
-    own.out = stored_type(x, e);
+    own.out = stored_type(low.backend(), low.shape().with_last(w.outputs()), e);
     own.residual = linear(low, up, {}, {.alpha = e.alpha, .gate = e.gate, .residual = e.residual, .out = DType::f32});
     return own;
   }

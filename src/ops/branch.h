@@ -9,6 +9,6 @@ namespace hearth::ops {
 Weight without_branch(const Weight& w);
 
 // The epilogue of the weight's own product.   low = down · x, f32 [..., R]
-Epilogue with_branch(const Tensor& x, const Tensor& low, const Weight& w, const Epilogue& e);
+Epilogue with_branch(const Tensor& low, const Weight& w, const Epilogue& e);
 
 }  // namespace hearth::ops

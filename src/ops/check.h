@@ -58,13 +58,14 @@ inline void check_group_norm(const char* op, const Tensor& x, const GroupNormSpe
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
 }
 
-// The dtype in which a result of x is stored.
-inline DType stored_type(const Tensor& x, std::optional<DType> out, Stored stored) {
+// The dtype in which a device stores a result [..., C] of this shape.
+inline DType stored_type(const Backend& device, const Shape& y, std::optional<DType> out, Stored stored) {
   if (out) return *out;
-  return stored == Stored::inner ? x.backend().inner_type().value_or(x.dtype()) : x.dtype();
+  const bool few = y.numel() < fewest_bf16_rows * (y.rank() > 0 ? y[-1] : 1);
+  return stored.inside ? device.inner_type(few ? stored.few : stored.many).value_or(DType::f32) : DType::f32;
 }
-inline DType stored_type(const Tensor& x, const Epilogue& e) {
-  return stored_type(x, e.out || !e.residual ? e.out : e.residual.dtype(), e.stored);
+inline DType stored_type(const Backend& device, const Shape& y, const Epilogue& e) {
+  return stored_type(device, y, e.out || !e.residual ? e.out : e.residual.dtype(), e.stored);
 }
 
 inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, const Weight& w) {

@@ -76,14 +76,14 @@ Tensor conv(const Tensor& x, const Weight& w, const Tensor& bias, const ConvSpec
 
   if (w.branch) {
     const Tensor low = conv(x, w.branch->down, {}, spec, {.out = DType::f32}, norm);
-    return conv(x, without_branch(w), bias, spec, with_branch(x, low, w, e), norm);
+    return conv(x, without_branch(w), bias, spec, with_branch(low, w, e), norm);
   }
 
   // Multiply-adds per value of y or, if transposed, per value of x.
   const bool transposed = w.kind == WeightKind::conv_transposed;
   const double products = double(transposed ? x.numel() : out.numel()) * double(w.shape.numel() / std::max<int64_t>(1, w.shape[0]));
   const OpTrace trace(norm ? op_names_after_norm[size_t(axes - 1)] : op, x, w, 2.0 * products);
-  Tensor y = Tensor::empty(x.backend(), out, stored_type(x, e));
+  Tensor y = Tensor::empty(x.backend(), out, stored_type(x.backend(), out, e));
   if (y.numel() == 0) return y;
   Epilogue dense = e;
   if (e.residual) dense.residual = contiguous(e.residual);

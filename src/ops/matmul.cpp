@@ -30,7 +30,8 @@ void check(const Tensor& x, const Weight& w, const Tensor& bias, const Epilogue&
 }
 
 Tensor empty_product(const Tensor& x, const Weight& w, const Epilogue& e) {
-  return Tensor::empty(x.backend(), x.shape().with_last(w.outputs()), stored_type(x, e));
+  const Shape y = x.shape().with_last(w.outputs());
+  return Tensor::empty(x.backend(), y, stored_type(x.backend(), y, e));
 }
 
 Epilogue flat_epilogue(const Epilogue& e) {
@@ -55,7 +56,7 @@ void linears_with_branches(const Tensor& x, std::span<const LinearSpec> specs, s
   for (size_t i = 0, low = 0; i < specs.size(); ++i) {
     const LinearSpec& s = specs[i];
     weights.push_back(without_branch(s.w));
-    plain.push_back({weights.back(), s.bias, s.w.branch ? with_branch(x, std::exchange(lows[low++], {}), s.w, s.e) : s.e});
+    plain.push_back({weights.back(), s.bias, s.w.branch ? with_branch(std::exchange(lows[low++], {}), s.w, s.e) : s.e});
   }
   linears(x, plain, ys);
 }
@@ -68,7 +69,7 @@ Tensor linear(const Tensor& x, const Weight& w, const Tensor& bias, const Epilog
   check(x, w, bias, e, norm);
   if (w.branch) {
     const Tensor low = linear(x, w.branch->down, {}, {.out = DType::f32}, norm);
-    return linear(x, without_branch(w), bias, with_branch(x, low, w, e), norm);
+    return linear(x, without_branch(w), bias, with_branch(low, w, e), norm);
   }
   const OpTrace trace(norm ? "group_norm+linear" : "linear", x, w, flop_of(x, w));
   const Tensor y = empty_product(x, w, e);

@@ -106,6 +106,10 @@ class DetachedBackend final : public Backend {
   std::string features() const override { return ""; }
   ThreadPool& threads() override { return host_->threads(); }
   bool multiplies_bf16() const override { return inner_->multiplies_bf16(); }
+  // As a card: where it loses nothing.
+  std::optional<DType> inner_type(DType factors) const override {
+    return factors == DType::bf16 ? std::optional(DType::bf16) : std::nullopt;
+  }
 
   std::shared_ptr<const Storage> allocate(size_t bytes) override {
     const auto block = std::make_shared<const Block>(inner_->allocate(bytes));

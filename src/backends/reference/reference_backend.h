@@ -7,7 +7,7 @@
 
 namespace hearth {
 
-// `inner`: Backend::inner_type().
+// `inner`: Backend::inner_type(), whatever reads a result.
 std::unique_ptr<Backend> make_reference_backend(int threads, std::optional<DType> inner = {});
 
 }  // namespace hearth

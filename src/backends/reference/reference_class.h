@@ -44,7 +44,7 @@ class ReferenceBackend final : public Backend {
   std::string name() const override { return "reference"; }
   std::string features() const override { return ""; }
   bool multiplies_bf16() const override { return true; }
-  std::optional<DType> inner_type() const override { return inner_; }
+  std::optional<DType> inner_type(DType) const override { return inner_; }
   ThreadPool& threads() override { return pool_; }
   std::unique_ptr<Backend> dry_twin(MemoryLedger& ledger) const override { return make_plan_backend(ledger); }
 

@@ -63,8 +63,9 @@ class Split final : public SplitBackend, private Sides {
   bool computes() const override { return card_->computes(); }
   bool multiplies_bf16() const override { return card_->multiplies_bf16() && host_->multiplies_bf16(); }
   bool prefers_bf16() const override { return card_->prefers_bf16() && host_->prefers_bf16(); }
-  std::optional<DType> inner_type() const override {
-    return card_->inner_type() == host_->inner_type() ? card_->inner_type() : std::nullopt;
+  std::optional<DType> inner_type(DType factors) const override {
+    const std::optional<DType> type = card_->inner_type(factors);
+    return type == host_->inner_type(factors) ? type : std::nullopt;
   }
   Backend& card() override { return *card_; }
   Backend& host() override { return *host_; }

@@ -13,9 +13,10 @@ constexpr int64_t time_channels = 256;
 
 nn::Linear without_bias(const Scope& w, int64_t in, int64_t out) { return {w, in, out, nn::Bias::no}; }
 
-Tensor attend(const Projections::Heads& h, const Weight& like) {
+Tensor attend(const Projections::Heads& h, const Weight& like, Stored stored) {
   const auto [B, T, N, D] = h.q.dims<4>();
-  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors}).view({B, T, N * D});
+  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors, .stored = stored})
+      .view({B, T, N * D});
 }
 
 Tensor of_each(const Tensor& one, int64_t B) { return B == 1 ? one : ops::repeat_batch(one, B); }
@@ -32,8 +33,8 @@ Projections::Projections(const Scope& w, const TransformerConfig& c, const Names
 
 Projections::Heads Projections::operator()(const Tensor& x) const {
   const Shape split{x.size(0), x.size(1), heads, head_size};
-  const auto [queries, keys, values] =
-      ops::linears(x, {{q.weight, q.bias, nn::inner}, {k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
+  const auto [queries, keys, values] = ops::linears(
+      x, {{q.weight, q.bias, nn::inner}, {k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inside(keys_of(q.weight.form.factors))}});
   const auto normed = [&](const Tensor& y) { return ops::layer_norm(y.view(split), {.eps = eps}); };
   return {normed(queries), normed(keys), values.view(split)};
 }
@@ -47,13 +48,13 @@ Tensor Mlp::operator()(const Tensor& x, const Tensor& gate, const Tensor& residu
   const auto [B, T, W] = x.dims<3>();
   const Tensor rows = x.view({B * T, W});  // a gate of its own for each
   const Tensor gates = linear_1(rows, {.activation = Activation::silu, .out = DType::f32});
-  const Tensor inner = linear_2(rows, {.gate = gates, .stored = Stored::inner});
+  const Tensor inner = linear_2(rows, {.gate = gates, .stored = nn::read_by(out)});
   return out(inner.view({B, T, inner.size(1)}), {.gate = gate, .residual = residual});
 }
 
 Tensor Tail::operator()(const nn::Modulation::Vectors& m, const Tensor& x, const Tensor& attended, const nn::Linear& out) const {
   const Tensor h = out(attended, {.gate = m.gate(2), .residual = x});
-  return mlp(m.norm(h, 3, 4, eps), m.gate(5), x);
+  return mlp(m.norm(h, 3, 4, eps, nn::read_by(mlp.linear_1, mlp.linear_2)), m.gate(5), x);
 }
 
 JointBlock::JointBlock(const Scope& w, const TransformerConfig& c)
@@ -69,8 +70,9 @@ Streams JointBlock::operator()(const Streams& x, const Tensor& embedding) const 
   const BlockScope scope(path);
   const int64_t L = x.text.size(1), T = x.image.size(1);
   const nn::Modulation::Vectors m = norm1(embedding), m_text = norm1_context(embedding);
-  const Projections::Heads a = text(m_text.norm(x.text, 0, 1, eps)), b = image(m.norm(x.image, 0, 1, eps));
-  const Tensor attended = attend({ops::concat({a.q, b.q}, 1), ops::concat({a.k, b.k}, 1), ops::concat({a.v, b.v}, 1)}, image.q.weight);
+  const Projections::Heads a = text(m_text.norm(x.text, 0, 1, eps, text.input())), b = image(m.norm(x.image, 0, 1, eps, image.input()));
+  const Tensor attended = attend({ops::concat({a.q, b.q}, 1), ops::concat({a.k, b.k}, 1), ops::concat({a.v, b.v}, 1)}, image.q.weight,
+                                 in_parts(nn::read_by(image.out, text.out)));
   Streams y;
   y.image = ff(m, x.image, attended.slice(1, L, L + T), image.out);
   y.text = ff_context(m_text, x.text, attended.slice(1, 0, L), text.out);
@@ -85,7 +87,8 @@ SingleBlock::SingleBlock(const Scope& w, const TransformerConfig& c)
 Tensor SingleBlock::operator()(const Tensor& x, const Tensor& embedding) const {
   const BlockScope scope(path);
   const nn::Modulation::Vectors m = norm1(embedding);
-  const Tensor y = ff(m, x, attend(attention(m.norm(x, 0, 1, eps)), attention.q.weight), attention.out);
+  const Tensor y =
+      ff(m, x, attend(attention(m.norm(x, 0, 1, eps, attention.input())), attention.q.weight, nn::read_by(attention.out)), attention.out);
   tap(path, y);
   return y;
 }

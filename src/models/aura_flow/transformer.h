@@ -31,7 +31,8 @@ struct Projections {
   };
 
   Projections(const Scope& w, const TransformerConfig& config, const Names& names);
-  Heads operator()(const Tensor& x) const;  // x [B, T, W]
+  Heads operator()(const Tensor& x) const;               // x [B, T, W]
+  Stored input() const { return nn::read_by(q, k, v); }  // of x
 
   nn::Linear q, k, v, out;
   int64_t heads, head_size;

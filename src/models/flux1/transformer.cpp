@@ -15,10 +15,10 @@ constexpr float eps = 1e-6f;             // of every norm
 constexpr int64_t sinusoid_width = 256;  // of timestep and guidance
 
 // Attention of all heads; q and k [n, S, N, head] before rotation → [n, S, D].
-Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors) {
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors, Stored stored) {
   const auto [n, S, N, head] = q.dims<4>();
   const Tensor y = ops::attention(ops::rope(q, table, RotaryPairs::neighbors), ops::rope(k, table, RotaryPairs::neighbors), v,
-                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors});
+                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors, .stored = stored});
   return y.view({n, S, N * head});
 }
 
@@ -90,7 +90,8 @@ Projections::Projections(const Scope& w, const TransformerConfig& c, bool added)
 std::array<Tensor, 3> Projections::operator()(const Tensor& x) const {
   const auto [n, T, D] = x.dims<3>();
   const Shape split{n, T, heads, D / heads};
-  const auto [qs, ks, vs] = nn::together(x, q, k, v);
+  const auto [qs, ks, vs] =
+      ops::linears(x, {{q.weight, q.bias}, {k.weight, k.bias}, {v.weight, v.bias, nn::inside(keys_of(q.weight.form.factors))}});
   return {norm_q(qs.view(split)), norm_k(ks.view(split)), vs.view(split)};
 }
 
@@ -103,7 +104,8 @@ DoubleBlock::Stream::Stream(const Scope& w, const TransformerConfig& c, bool tex
 
 Tensor DoubleBlock::Stream::finish(const Tensor& x, const Tensor& attended, const Modulation::Vectors& m) const {
   const Tensor h = out(attended, {.gate = m.gate(2), .residual = x});
-  return down(up(m.norm(h, 3, 4, eps), {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = m.gate(5), .residual = h});
+  return down(up(m.norm(h, 3, 4, eps, nn::read_by(up)), {.activation = Activation::gelu_tanh, .stored = nn::read_by(down)}),
+              {.gate = m.gate(5), .residual = h});
 }
 
 DoubleBlock::DoubleBlock(const Scope& w, const TransformerConfig& c) : image(w, c, false), text(w, c, true), path(w.path()) {}
@@ -114,9 +116,10 @@ void DoubleBlock::operator()(Tensor& x, Tensor& c, const Tensor& temb, const Ten
   const int64_t L = c.size(1), S = L + x.size(1);
   Tensor attended;
   {
-    const std::array<Tensor, 3> a = text.projections(of_text.norm(c, 0, 1, eps)), b = image.projections(of_image.norm(x, 0, 1, eps));
+    const std::array<Tensor, 3> a = text.projections(of_text.norm(c, 0, 1, eps, text.projections.input())),
+                                b = image.projections(of_image.norm(x, 0, 1, eps, image.projections.input()));
     attended = attend(ops::concat({a[0], b[0]}, 1), ops::concat({a[1], b[1]}, 1), ops::concat({a[2], b[2]}, 1), table,
-                      image.projections.q.weight.form.factors);
+                      image.projections.q.weight.form.factors, in_parts(nn::read_by(image.out, text.out)));
   }
   x = image.finish(x, attended.slice(1, L, S), of_image);
   c = text.finish(c, attended.slice(1, 0, L), of_text);
@@ -136,9 +139,9 @@ Tensor SingleBlock::operator()(const Tensor& x, const Tensor& temb, const Tensor
   const Modulation::Vectors m = norm(temb);
   Tensor both;
   {
-    const Tensor h = m.norm(x, 0, 1, eps);
+    const Tensor h = m.norm(x, 0, 1, eps, nn::read_by(projections.q, projections.k, projections.v, proj_mlp));
     const auto [q, k, v] = projections(h);
-    const Tensor attended = attend(q, k, v, table, projections.q.weight.form.factors);
+    const Tensor attended = attend(q, k, v, table, projections.q.weight.form.factors, nn::read_by(proj_out));
     both = ops::concat({attended, proj_mlp(h, {.activation = Activation::gelu_tanh, .out = attended.dtype()})}, 2);
   }
   const Tensor y = proj_out(both, {.gate = m.gate(2), .residual = x});

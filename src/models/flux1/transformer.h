@@ -51,6 +51,7 @@ struct Projections {
   // Names of the layers: "to_q", …, "norm_q", "norm_k", or with "add" the text's.
   Projections(const Scope& w, const TransformerConfig& config, bool added);
   std::array<Tensor, 3> operator()(const Tensor& x) const;
+  Stored input() const { return nn::read_by(q, k, v); }  // of x
 
   nn::Linear q, k, v;
   nn::RmsNorm norm_q, norm_k;

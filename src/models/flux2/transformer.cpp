@@ -14,19 +14,19 @@ namespace {
 constexpr auto no_bias = nn::Bias::no;
 
 // Attention of all heads; q and k [n, S, N, head] before rotation → [n, S, D].
-Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors) {
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors, Stored stored) {
   const auto [n, S, N, head] = q.dims<4>();
   const Tensor y = ops::attention(ops::rope(q, table, RotaryPairs::neighbors), ops::rope(k, table, RotaryPairs::neighbors), v,
-                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors});
+                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors, .stored = stored});
   return y.view({n, S, N * head});
 }
 
 // silu(x · gateᵀ) · (x · upᵀ).   x [n, T, D] → [n, T, mlp]
-Tensor gated(const Tensor& x, const Weight& gate, const Weight& up, std::optional<DType> out = {}) {
+Tensor gated(const Tensor& x, const Weight& gate, const Weight& up, Stored stored) {
   const auto [n, T, D] = x.dims<3>();
   const Tensor rows = x.view({n * T, D});
   const Tensor g = ops::linear(rows, gate, {}, {.activation = Activation::silu, .out = DType::f32});
-  const Tensor y = ops::linear(rows, up, {}, {.gate = g, .out = out, .stored = Stored::inner});
+  const Tensor y = ops::linear(rows, up, {}, {.gate = g, .stored = stored});
   return y.view({n, T, y.size(1)});
 }
 
@@ -99,13 +99,14 @@ DoubleBlock::Stream::Stream(const Scope& w, const TransformerConfig& c, bool tex
 std::array<Tensor, 3> DoubleBlock::Stream::projected(const Tensor& x) const {
   const auto [n, T, D] = x.dims<3>();
   const Shape split{n, T, heads, D / heads};
-  const auto [qs, ks, vs] = nn::together(x, q, k, v);
+  const auto [qs, ks, vs] =
+      ops::linears(x, {{q.weight, q.bias}, {k.weight, k.bias}, {v.weight, v.bias, nn::inside(keys_of(q.weight.form.factors))}});
   return {norm_q(qs.view(split)), norm_k(ks.view(split)), vs.view(split)};
 }
 
 Tensor DoubleBlock::Stream::finish(const Tensor& x, const Tensor& attended, const Modulation::Vectors& m) const {
   const Tensor h = out(attended, {.gate = m.gate(2), .residual = x});
-  return down(gated(m.norm(h, 3, eps), gate, up), {.gate = m.gate(5), .residual = h});
+  return down(gated(m.norm(h, 3, eps, read_by(gate, up)), gate, up, nn::read_by(down)), {.gate = m.gate(5), .residual = h});
 }
 
 DoubleBlock::DoubleBlock(const Scope& w, const TransformerConfig& c) : image(w, c, false), text(w, c, true), path(w.path()) {}
@@ -116,9 +117,10 @@ void DoubleBlock::operator()(Tensor& x, Tensor& c, const Modulation::Vectors& of
   const int64_t L = c.size(1), S = L + x.size(1);
   Tensor attended;
   {
-    const std::array<Tensor, 3> a = text.projected(of_text.norm(c, 0, text.eps)), b = image.projected(of_image.norm(x, 0, image.eps));
+    const std::array<Tensor, 3> a = text.projected(of_text.norm(c, 0, text.eps, text.input())),
+                                b = image.projected(of_image.norm(x, 0, image.eps, image.input()));
     attended = attend(ops::concat({a[0], b[0]}, 1), ops::concat({a[1], b[1]}, 1), ops::concat({a[2], b[2]}, 1), table,
-                      image.q.weight.form.factors);
+                      image.q.weight.form.factors, in_parts(nn::read_by(image.out, text.out)));
   }
   x = image.finish(x, attended.slice(1, L, S), of_image);
   c = text.finish(c, attended.slice(1, 0, L), of_text);
@@ -155,10 +157,12 @@ Tensor SingleBlock::operator()(const Tensor& x, const Modulation::Vectors& m, co
   const Shape split{n, S, heads, D / heads};
   Tensor both;
   {
-    const Tensor h = m.norm(x, 0, eps);
-    const auto all = ops::linears(h, {ops::LinearSpec{q, {}}, ops::LinearSpec{k, {}}, ops::LinearSpec{v, {}}});
-    const Tensor attended = attend(norm_q(all[0].view(split)), norm_k(all[1].view(split)), all[2].view(split), table, q.form.factors);
-    both = ops::concat({attended, gated(h, gate, up, attended.dtype())}, 2);
+    const Tensor h = m.norm(x, 0, eps, read_by(q, k, v, gate, up));
+    const auto all =
+        ops::linears(h, {ops::LinearSpec{q, {}}, ops::LinearSpec{k, {}}, ops::LinearSpec{v, {}, nn::inside(keys_of(q.form.factors))}});
+    const Tensor attended =
+        attend(norm_q(all[0].view(split)), norm_k(all[1].view(split)), all[2].view(split), table, q.form.factors, nn::read_by(out));
+    both = ops::concat({attended, gated(h, gate, up, nn::read_by(out))}, 2);
   }
   const Tensor y = out(both, {.gate = m.gate(2), .residual = x});
   tap(path, y);

@@ -47,8 +47,8 @@ class Modulation {
     Vectors(Tensor all, int64_t width) : all_(std::move(all)), width_(width) {}
     Tensor gate(int64_t i) const { return ops::contiguous(at(i)); }
     // (1 + scale) · norm(x) + shift, with the vectors at i + 1 and i.
-    Tensor norm(const Tensor& x, int64_t i, float eps) const {
-      return ops::layer_norm(x, {.eps = eps, .scale = at(i + 1), .shift = at(i), .stored = Stored::inner});
+    Tensor norm(const Tensor& x, int64_t i, float eps, Stored stored) const {
+      return ops::layer_norm(x, {.eps = eps, .scale = at(i + 1), .shift = at(i), .stored = stored});
     }
 
    private:
@@ -80,6 +80,7 @@ struct DoubleBlock {
   // What one stream has.
   struct Stream {
     Stream(const Scope& w, const TransformerConfig& config, bool text);
+    Stored input() const { return nn::read_by(q, k, v); }                                        // of x
     std::array<Tensor, 3> projected(const Tensor& x) const;                                      // q, k and v, normed: [n, T, N, head] each
     Tensor finish(const Tensor& x, const Tensor& attended, const Modulation::Vectors& m) const;  // adds attention and MLP to x
 

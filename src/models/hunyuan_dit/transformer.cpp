@@ -85,11 +85,12 @@ Attention::Attention(const Scope& w, const TransformerConfig& c, int64_t of_keys
 
 Tensor Attention::operator()(const Tensor& x, const Tensor& y, const Tensor& table, bool self) const {
   const int64_t B = x.size(0), T = x.size(1), L = y.size(1);
-  const auto [keys, values] = ops::linears(y, {{k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
+  const auto [keys, values] =
+      ops::linears(y, {{k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inside(keys_of(q.weight.form.factors))}});
   const Tensor queries = ops::rope(norm_q(q(x, nn::inner).view({B, T, heads, head_size})), table, RotaryPairs::neighbors);
   const Tensor normed = norm_k(keys.view({B, L, heads, head_size}));
   return ops::attention(queries, self ? ops::rope(normed, table, RotaryPairs::neighbors) : normed, values.view({B, L, heads, head_size}),
-                        {.scale = 1.0f / std::sqrt(float(head_size)), .factors = q.weight.form.factors})
+                        {.scale = 1.0f / std::sqrt(float(head_size)), .factors = q.weight.form.factors, .stored = nn::read_by(out)})
       .view({B, T, heads * head_size});
 }
 
@@ -110,12 +111,14 @@ Block::Block(const Scope& w, const TransformerConfig& c, bool skips)
 
 Tensor Block::operator()(const Tensor& x, const Tensor& embedding, const Tensor& text, const Tensor& table, const Tensor& skip) const {
   const BlockScope scope(path);
-  const Tensor stream = skip_linear ? (*skip_linear)((*skip_norm)(ops::concat({x, skip}, 2), Stored::inner), {.out = DType::f32}) : x;
-  const Tensor normed =
-      ops::layer_norm(stream, {.gamma = norm1.gamma, .beta = norm1.beta, .eps = eps, .shift = shift(embedding), .stored = Stored::inner});
+  const Tensor stream =
+      skip_linear ? (*skip_linear)((*skip_norm)(ops::concat({x, skip}, 2), nn::read_by(*skip_linear)), {.out = DType::f32}) : x;
+  const Tensor normed = ops::layer_norm(
+      stream,
+      {.gamma = norm1.gamma, .beta = norm1.beta, .eps = eps, .shift = shift(embedding), .stored = nn::read_by(self.q, self.k, self.v)});
   Tensor y = self.out(self(normed, normed, table, true), {.residual = stream});
-  y = cross.out(cross(norm2(y, Stored::inner), text, table, false), {.residual = y});
-  y = mlp_out(proj(norm3(y, Stored::inner), {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.residual = y});
+  y = cross.out(cross(norm2(y, nn::read_by(cross.q)), text, table, false), {.residual = y});
+  y = mlp_out(proj(norm3(y, nn::read_by(proj)), {.activation = Activation::gelu_tanh, .stored = nn::read_by(mlp_out)}), {.residual = y});
   tap(path, y);
   return y;
 }
@@ -199,7 +202,7 @@ Tensor Stem::embedding(const Tensor& x, const Inputs& in) const {
 Tensor Stem::context(const Tensor& x, const Inputs& in) const {
   const int64_t B = x.size(0);
   const Tensor projected = in_block("text_embedder", [&] {
-    return text_2(text_1(in.t5, {.activation = Activation::silu, .stored = Stored::inner}), {.out = DType::f32});
+    return text_2(text_1(in.t5, {.activation = Activation::silu, .stored = nn::read_by(text_2)}), {.out = DType::f32});
   });
   const int64_t L = config.text_rows, L5 = config.t5_rows;
   const Tensor learned = padding.view({1, L + L5, config.text});
@@ -242,7 +245,7 @@ Tensor Transformer::operator()(const Tensor& x, const Inputs& in, std::span<cons
     ++layer;
   }
   const nn::Modulation::Vectors m = norm_out(embedding);  // scale, shift
-  const Tensor last = in_block("norm_out", [&] { return m.norm(y, 1, 0, eps); });
+  const Tensor last = in_block("norm_out", [&] { return m.norm(y, 1, 0, eps, Stored::inner); });
   // The values of a token are ordered row, column, channel of its patch.
   const int64_t channels = 2 * config.in_channels;
   const Tensor tokens = proj_out(last, {.out = x.dtype()}).view({B, rows, columns, p, p, channels});

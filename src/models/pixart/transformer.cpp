@@ -59,11 +59,13 @@ Attention::Attention(const Scope& w, const TransformerConfig& c, int64_t of_keys
 
 Tensor Attention::operator()(const Tensor& x, const Tensor& y, const std::vector<int64_t>& lengths) const {
   const int64_t B = x.size(0), T = x.size(1), L = y.size(1);
-  const Tensor queries = q(x, nn::inner);
-  const auto [keys, values] = ops::linears(y, {{k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
-  const Tensor attended =
-      ops::attention(queries.view({B, T, heads, head_size}), keys.view({B, L, heads, head_size}), values.view({B, L, heads, head_size}),
-                     {.scale = 1.0f / std::sqrt(float(head_size)), .factors = q.weight.form.factors, .key_lengths = lengths});
+  const AttentionSpec how{
+      .scale = 1.0f / std::sqrt(float(head_size)), .factors = q.weight.form.factors, .key_lengths = lengths, .stored = nn::read_by(out)};
+  const Epilogue read = nn::inside(keys_of(how.factors));
+  const Tensor queries = q(x, nn::inside(queries_of(how.factors, how.scale)));
+  const auto [keys, values] = ops::linears(y, {{k.weight, k.bias, read}, {v.weight, v.bias, read}});
+  const Tensor attended = ops::attention(queries.view({B, T, heads, head_size}), keys.view({B, L, heads, head_size}),
+                                         values.view({B, L, heads, head_size}), how);
   return attended.view({B, T, heads * head_size});
 }
 
@@ -79,10 +81,10 @@ Block::Block(const Scope& w, const TransformerConfig& c)
 Tensor Block::operator()(const Tensor& x, const Tensor& shared, const Tensor& text, const std::vector<int64_t>& lengths) const {
   const BlockScope scope(path);
   const nn::Modulation::Vectors m = table(shared);
-  const Tensor normed = m.norm(x, 0, 1, eps);
+  const Tensor normed = m.norm(x, 0, 1, eps, nn::read_by(self.q, self.k, self.v));
   Tensor y = self.out(self(normed, normed, {}), {.gate = m.gate(2), .residual = x});
   y = cross.out(cross(y, text, lengths), {.residual = y});
-  y = mlp_out(proj(m.norm(y, 3, 4, eps), {.activation = Activation::gelu_tanh, .stored = Stored::inner}),
+  y = mlp_out(proj(m.norm(y, 3, 4, eps, nn::read_by(proj)), {.activation = Activation::gelu_tanh, .stored = nn::read_by(mlp_out)}),
               {.gate = m.gate(5), .residual = y});
   tap(path, y);
   return y;
@@ -149,12 +151,12 @@ Tensor Transformer::operator()(const Tensor& x, const Inputs& in) const {
   const Tensor embedding = embed(backend, B, in);
   const Tensor vectors = in_block("adaln_single.linear", [&] { return shared.linear(ops::activate(embedding, Activation::silu)); });
   const Tensor text = !text_1 ? in.text : in_block("caption_projection", [&] {
-    return (*text_2)((*text_1)(in.text, {.activation = Activation::gelu_tanh, .stored = Stored::inner}));
+    return (*text_2)((*text_1)(in.text, {.activation = Activation::gelu_tanh, .stored = nn::read_by(*text_2)}));
   });
   for (const Block& block : blocks) y = block(y, vectors, text, in.lengths);
 
   const nn::Modulation::Vectors m = last(ops::concat({embedding, embedding}, 1));
-  const Tensor normed = in_block("norm_out", [&] { return m.norm(y, 0, 1, last_eps); });
+  const Tensor normed = in_block("norm_out", [&] { return m.norm(y, 0, 1, last_eps, Stored::inner); });
   // The values of a token are ordered row, column, channel of its patch.
   const Tensor tokens = proj_out(normed, {.out = x.dtype()}).view({B * rows, columns, p, p * config.out_channels});
   std::vector<Tensor> lines;

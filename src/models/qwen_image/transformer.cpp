@@ -15,10 +15,10 @@ namespace {
 constexpr int64_t sinusoid_width = 256;  // of the timestep
 
 // Attention of all heads; q and k [n, S, N, head] before rotation → [n, S, D].
-Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors) {
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& table, DType factors, Stored stored) {
   const auto [n, S, N, head] = q.dims<4>();
   const Tensor y = ops::attention(ops::rope(q, table, RotaryPairs::neighbors), ops::rope(k, table, RotaryPairs::neighbors), v,
-                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors});
+                                  {.scale = 1.0f / std::sqrt(float(head)), .factors = factors, .stored = stored});
   return y.view({n, S, N * head});
 }
 
@@ -122,15 +122,17 @@ JointBlock::Stream::Stream(const Scope& w, const TransformerConfig& c, bool text
 std::array<Tensor, 3> JointBlock::Stream::projected(const Tensor& x, std::span<const ModulatedRows> m) const {
   const auto [n, T, D] = x.dims<3>();
   const Shape split{n, T, heads, D / heads};
-  const Tensor h = row_by_row(m, [&](const ModulatedRows& r, const auto& of) { return r.vectors.norm(of(x), 0, 1, eps); });
-  const auto [qs, ks, vs] = nn::together(h, q, k, v);
+  const Stored whole = nn::read_by(q, k, v), stored = m.size() == 1 ? whole : in_parts(whole);  // the parts have one dtype
+  const Tensor h = row_by_row(m, [&](const ModulatedRows& r, const auto& of) { return r.vectors.norm(of(x), 0, 1, eps, stored); });
+  const auto [qs, ks, vs] =
+      ops::linears(h, {{q.weight, q.bias}, {k.weight, k.bias}, {v.weight, v.bias, nn::inside(keys_of(q.weight.form.factors))}});
   return {norm_q(qs.view(split)), norm_k(ks.view(split)), vs.view(split)};
 }
 
 Tensor JointBlock::Stream::finish(const Tensor& x, const Tensor& attended, std::span<const ModulatedRows> m) const {
   return row_by_row(m, [&](const ModulatedRows& r, const auto& of) {
     const Tensor h = out(of(attended), {.gate = r.vectors.gate(2), .residual = of(x)});
-    return down(up(r.vectors.norm(h, 3, 4, eps), {.activation = Activation::gelu_tanh, .stored = Stored::inner}),
+    return down(up(r.vectors.norm(h, 3, 4, eps, nn::read_by(up)), {.activation = Activation::gelu_tanh, .stored = nn::read_by(down)}),
                 {.gate = r.vectors.gate(5), .residual = h});
   });
 }
@@ -147,7 +149,7 @@ void JointBlock::operator()(Tensor& x, Tensor& c, std::span<const Rows> rows, co
   {
     const std::array<Tensor, 3> a = text.projected(c, of_text), b = image.projected(x, of_image);
     attended = attend(ops::concat({a[0], b[0]}, 1), ops::concat({a[1], b[1]}, 1), ops::concat({a[2], b[2]}, 1), table,
-                      image.q.weight.form.factors);
+                      image.q.weight.form.factors, in_parts(nn::read_by(image.out, text.out)));
   }
   x = image.finish(x, attended.slice(1, L, S), of_image);
   c = text.finish(c, attended.slice(1, 0, L), of_text);

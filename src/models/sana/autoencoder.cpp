@@ -71,7 +71,7 @@ DcResBlock::DcResBlock(const Scope& w, const DcLevel& level)
 
 Tensor DcResBlock::operator()(const Tensor& x) const {
   const BlockScope scope(path);
-  const Tensor y = ops::add(norm(conv2(conv1(x, {.activation = activation, .stored = Stored::inner}), {.out = x.dtype()})), x);
+  const Tensor y = ops::add(norm(conv2(conv1(x, {.activation = activation, .stored = nn::read_by(conv2)}), {.out = x.dtype()})), x);
   tap(path, y);
   return y;
 }

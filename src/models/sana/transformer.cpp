@@ -116,7 +116,8 @@ Tensor Block::operator()(const Tensor& x, const Caption& caption, const Tensor& 
   const Tensor m = with_table(modulation, table);
   const auto vector = [&, W = W](int64_t i) { return vector_of(m, i, W); };
   const auto gate = [&](int64_t i) { return ops::contiguous(vector(i)); };
-  const Tensor first = ops::layer_norm(x, {.eps = eps, .scale = vector(1), .shift = vector(0), .stored = Stored::inner});
+  const Tensor first =
+      ops::layer_norm(x, {.eps = eps, .scale = vector(1), .shift = vector(0), .stored = nn::read_by(attn1.to_q, attn1.to_k, attn1.to_v)});
   Tensor y = in_block(path + ".attn1", [&] { return attn1(first, gate(2), x, limited); });
   y = in_block(path + ".attn2", [&] { return attn2(y, caption); });
   const Tensor second = ops::layer_norm(

@@ -19,9 +19,9 @@ SingleBlock::SingleBlock(const Scope& w, const MmditConfig& c)
 Tensor SingleBlock::operator()(const Tensor& x, const Tensor& temb) const {
   const BlockScope scope(path);
   const nn::Modulation::Vectors m = norm1(temb);
-  const Tensor attended = attend(image(m.norm(x, 0, 1, eps)), image.q.weight);
+  const Tensor attended = attend(image(m.norm(x, 0, 1, eps, image.input())), image.q.weight, nn::read_by(to_out));
   const Tensor h = to_out(attended, {.gate = m.gate(2), .residual = x});
-  const Tensor y = ff(m.norm(h, 3, 4, eps), m.gate(5), h);
+  const Tensor y = ff(m.norm(h, 3, 4, eps, ff.input()), m.gate(5), h);
   tap(path, y);
   return y;
 }

@@ -13,7 +13,7 @@ constexpr int64_t time_channels = 256;
 
 // Where a branch finds its shift, scale and gate among the vectors of a modulation.
 struct Branch {
-  Tensor norm(const Tensor& x) const { return vectors.norm(x, first, first + 1, eps); }
+  Tensor norm(const Tensor& x, Stored stored) const { return vectors.norm(x, first, first + 1, eps, stored); }
   Tensor gate() const { return vectors.gate(first + 2); }
 
   const nn::Modulation::Vectors& vectors;
@@ -28,9 +28,10 @@ Scope first_of_last_attention(const Scope& w) { return w / "to_out" / 0; }
 
 }  // namespace
 
-Tensor attend(const Heads& h, const Weight& like) {
+Tensor attend(const Heads& h, const Weight& like, Stored stored) {
   const auto [B, T, N, D] = h.q.dims<4>();
-  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors}).view({B, T, N * D});
+  return ops::attention(h.q, h.k, h.v, {.scale = 1.0f / std::sqrt(float(D)), .factors = like.form.factors, .stored = stored})
+      .view({B, T, N * D});
 }
 
 StreamProjections::StreamProjections(const Scope& w, const MmditConfig& c, const Names& names)
@@ -46,7 +47,9 @@ StreamProjections::StreamProjections(const Scope& w, const MmditConfig& c, const
 
 Heads StreamProjections::operator()(const Tensor& x) const {
   const Shape split{x.size(0), x.size(1), heads, head_size};
-  Heads h{q(x, nn::inner).view(split), k(x, nn::inner).view(split), v(x, nn::inner).view(split)};
+  const DType factors = q.weight.form.factors;
+  const Epilogue keys = nn::inside(keys_of(factors)), queries = nn::inside(queries_of(factors, 1 / std::sqrt(float(head_size))));
+  Heads h{q(x, norm_q ? nn::inner : queries).view(split), k(x, norm_k ? nn::inner : keys).view(split), v(x, keys).view(split)};
   if (norm_q) h.q = (*norm_q)(h.q), h.k = (*norm_k)(h.k);
   return h;
 }
@@ -54,7 +57,7 @@ Heads StreamProjections::operator()(const Tensor& x) const {
 MmditMlp::MmditMlp(const Scope& w, int64_t width) : proj(w / "net" / 0 / "proj", width, 4 * width), out(w / "net" / 2, 4 * width, width) {}
 
 Tensor MmditMlp::operator()(const Tensor& x, const Tensor& gate, const Tensor& residual) const {
-  return out(proj(x, {.activation = Activation::gelu_tanh, .stored = Stored::inner}), {.gate = gate, .residual = residual});
+  return out(proj(x, {.activation = Activation::gelu_tanh, .stored = nn::read_by(out)}), {.gate = gate, .residual = residual});
 }
 
 JointBlock::JointBlock(const Scope& w, const MmditConfig& c, int64_t layer, bool last)
@@ -80,18 +83,23 @@ JointStreams JointBlock::operator()(const JointStreams& x, const Tensor& temb) c
   const nn::Modulation::Vectors m = norm1(temb), m_text = norm1_context(temb);
   const Branch attention{m, 0}, mlp{m, 3}, second{m, 6}, text_attention{m_text, 0}, text_mlp{m_text, 3};
 
-  const Heads of_image = image(attention.norm(x.image));
-  const Heads of_text = text(to_add_out ? text_attention.norm(x.text) : m_text.norm(x.text, 1, 0, eps));  // the last block: scale, shift
-  const Tensor attended = attend(joined(of_image, of_text), image.q.weight);                              // image first, then text
+  const Heads of_image = image(attention.norm(x.image, image.input()));
+  const Heads of_text = text(to_add_out ? text_attention.norm(x.text, text.input())
+                                        : m_text.norm(x.text, 1, 0, eps, text.input()));  // the last block: scale, shift
+  const Stored stored = to_add_out ? in_parts(nn::read_by(to_out, *to_add_out)) : in_parts(nn::read_by(to_out));
+  const Tensor attended = attend(joined(of_image, of_text), image.q.weight, stored);  // image first, then text
 
   JointStreams y;
   y.image = to_out(attended.slice(1, 0, T), {.gate = attention.gate(), .residual = x.image});
-  if (dual) y.image = (*dual_out)(attend((*dual)(second.norm(x.image)), dual->q.weight), {.gate = second.gate(), .residual = y.image});
-  y.image = ff(mlp.norm(y.image), mlp.gate(), y.image);
+  if (dual) {
+    const Heads own = (*dual)(second.norm(x.image, dual->input()));
+    y.image = (*dual_out)(attend(own, dual->q.weight, nn::read_by(*dual_out)), {.gate = second.gate(), .residual = y.image});
+  }
+  y.image = ff(mlp.norm(y.image, ff.input()), mlp.gate(), y.image);
   tap(path, y.image);
   if (!to_add_out) return y;
   y.text = (*to_add_out)(attended.slice(1, T, T + L), {.gate = text_attention.gate(), .residual = x.text});
-  y.text = (*ff_context)(text_mlp.norm(y.text), text_mlp.gate(), y.text);
+  y.text = (*ff_context)(text_mlp.norm(y.text, ff_context->input()), text_mlp.gate(), y.text);
   tap(path + ".text", y.text);
   return y;
 }
@@ -206,7 +214,7 @@ Tensor Mmdit::operator()(const Tensor& x, std::span<const float> timesteps, cons
   join();
 
   const nn::Modulation::Vectors m = norm_out(temb);  // scale, shift
-  const Tensor last = in_block("norm_out", [&] { return m.norm(streams.image, 1, 0, eps); });
+  const Tensor last = in_block("norm_out", [&] { return m.norm(streams.image, 1, 0, eps, Stored::inner); });
   // The values of a token are ordered row, column, channel of its patch.
   const Tensor tokens = proj_out(last, {.out = x.dtype()}).view({B * rows, columns, p, p * config.out_channels});
   std::vector<Tensor> lines;

@@ -24,8 +24,8 @@ struct Heads {
   Tensor q, k, v;
 };
 
-// Attention of all heads → [B, T, N · D]. `like`: a weight whose factors the products have.
-Tensor attend(const Heads& heads, const Weight& like);
+// Attention of all heads → [B, T, N · D], stored as that. `like`: a weight whose factors the products have.
+Tensor attend(const Heads& heads, const Weight& like, Stored stored);
 
 struct StreamProjections {
   struct Names {
@@ -35,7 +35,8 @@ struct StreamProjections {
       added{"add_q_proj", "add_k_proj", "add_v_proj", "norm_added_q", "norm_added_k"};
 
   StreamProjections(const Scope& w, const MmditConfig& config, const Names& names);
-  Heads operator()(const Tensor& x) const;  // x [B, T, W]
+  Heads operator()(const Tensor& x) const;               // x [B, T, W]
+  Stored input() const { return nn::read_by(q, k, v); }  // of x
 
   nn::Linear q, k, v;
   std::optional<nn::RmsNorm> norm_q, norm_k;  // [D], eps 1e-6
@@ -46,6 +47,7 @@ struct StreamProjections {
 struct MmditMlp {
   MmditMlp(const Scope& w, int64_t width);
   Tensor operator()(const Tensor& x, const Tensor& gate, const Tensor& residual) const;
+  Stored input() const { return nn::read_by(proj); }  // of x
 
   nn::Linear proj, out;  // net.0.proj [4W, W], net.2
 };

@@ -78,7 +78,7 @@ Tensor MixingBlock::operator()(const Tensor& x) const {
     return ops::scaled(ops::layer_norm(z, {.eps = norm_eps}), 1 + gammas[first], gammas[first + 1]);
   };
   const Tensor mixed = ops::linear_combination({x, depthwise(modulated(x, 0))}, {1, gammas[2]});
-  const Tensor inner = in(modulated(mixed, 3), {.activation = Activation::gelu, .stored = Stored::inner});
+  const Tensor inner = in(modulated(mixed, 3), {.activation = Activation::gelu, .stored = nn::read_by(out)});
   const Tensor y = ops::linear_combination({mixed, out(inner, {.out = mixed.dtype()})}, {1, gammas[5]});
   tap(path, y);
   return y;

@@ -19,8 +19,8 @@ Tensor chunk(const Tensor& all, int64_t i) {
   return all.slice(1, i * D, (i + 1) * D);
 }
 
-Tensor normed(const nn::RmsNorm& norm, const Tensor& x, const Tensor& scale) {
-  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .scale = scale, .stored = Stored::inner});
+Tensor normed(const nn::RmsNorm& norm, const Tensor& x, const Tensor& scale, Stored stored) {
+  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .scale = scale, .stored = stored});
 }
 
 // x + gate · norm(y); without a gate x + norm(y)
@@ -114,15 +114,18 @@ Tensor Block::operator()(const Tensor& x, const Tensor& time, const Tensor& tabl
   }
   Tensor h;
   {
-    auto [queries, keys, values] = nn::together(normed(attention_norm1, x, scale_attention), q, k, v);
+    const DType factors = q.weight.form.factors;
+    auto [queries, keys, values] = ops::linears(normed(attention_norm1, x, scale_attention, nn::read_by(q, k, v)),
+                                                {{q.weight, q.bias}, {k.weight, k.bias}, {v.weight, v.bias, nn::inside(keys_of(factors))}});
     queries = queries.view(split), keys = keys.view(split);
     if (norm_q) queries = (*norm_q)(queries), keys = (*norm_k)(keys);
-    const Tensor y = ops::attention(ops::rope(queries, table, RotaryPairs::neighbors), ops::rope(keys, table, RotaryPairs::neighbors),
-                                    values.view(split), {.scale = 1 / std::sqrt(float(D / heads)), .factors = q.weight.form.factors});
+    const Tensor y =
+        ops::attention(ops::rope(queries, table, RotaryPairs::neighbors), ops::rope(keys, table, RotaryPairs::neighbors),
+                       values.view(split), {.scale = 1 / std::sqrt(float(D / heads)), .factors = factors, .stored = nn::read_by(out)});
     h = added(x, attention_norm2, out(y.view({n, S, D}), {.out = DType::f32}), gate_attention);
   }
-  const Tensor z = normed(ffn_norm1, h, scale_mlp).view({n * S, D});
-  const Tensor up = w3(z, {.gate = w1(z, {.activation = Activation::silu, .out = DType::f32}), .stored = Stored::inner});
+  const Tensor z = normed(ffn_norm1, h, scale_mlp, nn::read_by(w1, w3)).view({n * S, D});
+  const Tensor up = w3(z, {.gate = w1(z, {.activation = Activation::silu, .out = DType::f32}), .stored = nn::read_by(w2)});
   const Tensor y = added(h, ffn_norm2, w2(up, {.out = DType::f32}).view({n, S, D}), gate_mlp);
   tap(path, y);
   return y;

@@ -51,8 +51,8 @@ TinyBlock::TinyBlock(const Scope& w, int64_t channels, Activation activation_)
 
 Tensor TinyBlock::operator()(const Tensor& x) const {
   const BlockScope scope(path);
-  const Epilogue within{.activation = activation, .stored = Stored::inner};
-  const Tensor h = conv_2(conv_0(x, within), within);
+  const Tensor h = conv_2(conv_0(x, {.activation = activation, .stored = nn::read_by(conv_2)}),
+                          {.activation = activation, .stored = nn::read_by(conv_4)});
   const Tensor y = ops::activate(conv_4(h, {.residual = x}), Activation::relu);
   tap(path, y);
   return y;

@@ -23,13 +23,17 @@ Tensor BertLayer::operator()(const Tensor& x, const std::vector<int64_t>& length
   const BlockScope scope(path);
   const auto [B, T, C] = x.dims<3>();
   const Shape split{B, T, config.heads, C / config.heads};
+  const AttentionSpec how{.scale = 1.0f / std::sqrt(float(C / config.heads)),
+                          .factors = query.weight.form.factors,
+                          .key_lengths = lengths,
+                          .stored = nn::read_by(attended)};
+  const Epilogue queries = nn::inside(queries_of(how.factors, how.scale)), keys = nn::inside(keys_of(how.factors));
   const auto [q, k, v] =
-      ops::linears(x, {{query.weight, query.bias, nn::inner}, {key.weight, key.bias, nn::inner}, {value.weight, value.bias, nn::inner}});
-  const Tensor y =
-      ops::attention(q.view(split), k.view(split), v.view(split),
-                     {.scale = 1.0f / std::sqrt(float(C / config.heads)), .factors = query.weight.form.factors, .key_lengths = lengths});
+      ops::linears(x, {{query.weight, query.bias, queries}, {key.weight, key.bias, keys}, {value.weight, value.bias, keys}});
+  const Tensor y = ops::attention(q.view(split), k.view(split), v.view(split), how);
   const Tensor h = attention_norm(attended(y.view({B, T, C}), {.residual = x}));
-  const Tensor out = output_norm(output(intermediate(h, {.activation = config.activation, .stored = Stored::inner}), {.residual = h}));
+  const Tensor out =
+      output_norm(output(intermediate(h, {.activation = config.activation, .stored = nn::read_by(output)}), {.residual = h}));
   tap(path, out);
   return out;
 }

@@ -7,8 +7,6 @@
 namespace hearth::parts {
 namespace {
 
-const Epilogue activated{.activation = Activation::silu, .stored = Stored::inner};
-
 Tensor mean_over_image(const Tensor& x) { return ops::pool(x, {.rows = {.size = x.size(1)}, .columns = {.size = x.size(2)}}); }
 
 // [1, …] → [B, …]
@@ -35,8 +33,13 @@ HintEncoder::HintEncoder(const Scope& w, int64_t image_channels, const std::vect
 
 Tensor HintEncoder::operator()(const Tensor& x) const {
   const BlockScope scope(path);
-  Tensor h = conv_in(x, activated);
-  for (const nn::Conv2d& block : blocks) h = block(h, activated);
+  const nn::Conv2d* layer = &conv_in;
+  Tensor h = x;
+  for (size_t i = 0; i <= blocks.size(); ++i) {
+    const nn::Conv2d* const next = i < blocks.size() ? &blocks[i] : &conv_out;
+    h = (*layer)(h, {.activation = Activation::silu, .stored = nn::read_by(*next)});
+    layer = next;
+  }
   h = conv_out(h);
   tap(path, h);
   return h;

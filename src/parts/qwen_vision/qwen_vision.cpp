@@ -130,7 +130,7 @@ Tensor QwenVision::operator()(const Tensor& pixels) const {
   const BlockScope block("merger");
   const int64_t squares = P / (c.merge * c.merge);
   const Tensor merged = ln_q(x).view({squares, c.merge * c.merge * c.width});
-  const Tensor y = mlp_2(mlp_0(merged, {.activation = Activation::gelu, .stored = Stored::inner}), {.out = DType::f32});
+  const Tensor y = mlp_2(mlp_0(merged, {.activation = Activation::gelu, .stored = nn::read_by(mlp_2)}), {.out = DType::f32});
   return ops::gather(y, indices(order.places, backend));
 }
 

@@ -31,7 +31,7 @@ ReduxImageEncoder::ReduxImageEncoder(const Scope& w, const ReduxConfig& c)
     : redux_up(w / "redux_up", c.in, 3 * c.out), redux_down(w / "redux_down", 3 * c.out, c.out) {}
 
 Tensor ReduxImageEncoder::operator()(const Tensor& x) const {
-  return in_block("redux", [&] { return redux_down(redux_up(x, {.activation = Activation::silu, .stored = Stored::inner})); });
+  return in_block("redux", [&] { return redux_down(redux_up(x, {.activation = Activation::silu, .stored = nn::read_by(redux_down)})); });
 }
 
 }  // namespace hearth::parts

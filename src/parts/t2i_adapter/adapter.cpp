@@ -109,7 +109,7 @@ AdapterResnetBlock::AdapterResnetBlock(const Scope& w, int64_t channels, int64_t
       block2(w / "block2", channels, channels, second_kernel, ConvSpec::same(second_kernel)) {}
 
 Tensor AdapterResnetBlock::operator()(const Tensor& x) const {
-  return block2(block1(x, {.activation = Activation::relu, .stored = Stored::inner}), {.residual = x});
+  return block2(block1(x, {.activation = Activation::relu, .stored = nn::read_by(block2)}), {.residual = x});
 }
 
 Tensor AdapterBlock::operator()(Tensor x) const {

@@ -10,11 +10,8 @@
 namespace hearth::parts {
 namespace {
 
-// Where the input of products with `w` is stored: they need f32 if the weight is in place.
-Stored t5_stored_for(const Weight& w) { return w.form.in_place ? Stored::plain : Stored::inner; }
-
-Tensor t5_normed(const nn::RmsNorm& norm, const Tensor& x, const Weight& next) {
-  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .stored = t5_stored_for(next)});
+Tensor t5_normed(const nn::RmsNorm& norm, const Tensor& x, Stored stored) {
+  return ops::rms_norm(x, {.gamma = norm.gamma, .eps = norm.eps, .stored = stored});
 }
 
 }  // namespace
@@ -57,10 +54,10 @@ T5Attention::T5Attention(const Scope& w, const T5Config& c)
 Tensor T5Attention::operator()(const Tensor& x, const Tensor& residual, const Tensor& bias, const std::vector<int64_t>& lengths) const {
   const int64_t rows = x.size(0), T = bias.size(2);
   const Shape split{rows / T, T, heads, head};
-  const auto [queries, keys, values] =
-      ops::linears(x, {{q.weight, q.bias, nn::inner}, {k.weight, k.bias, nn::inner}, {v.weight, v.bias, nn::inner}});
-  const Tensor y = ops::attention(queries.view(split), keys.view(split), values.view(split),
-                                  {.factors = q.weight.form.factors, .bias = bias, .key_lengths = lengths});
+  const AttentionSpec how{.factors = q.weight.form.factors, .bias = bias, .key_lengths = lengths, .stored = nn::read_by(o)};
+  const Epilogue read = nn::inside(keys_of(how.factors));  // the scale is 1
+  const auto [queries, keys, values] = ops::linears(x, {{q.weight, q.bias, read}, {k.weight, k.bias, read}, {v.weight, v.bias, read}});
+  const Tensor y = ops::attention(queries.view(split), keys.view(split), values.view(split), how);
   return o(y.view({rows, heads * head}), {.residual = residual});
 }
 
@@ -72,7 +69,7 @@ T5Mlp::T5Mlp(const Scope& w, const T5Config& c)
 }
 
 Tensor T5Mlp::operator()(const Tensor& x, const Tensor& residual) const {
-  const Stored stored = t5_stored_for(wo.weight);
+  const Stored stored = nn::read_by(wo);
   if (!wi_1) return wo(wi(x, {.activation = activation, .stored = stored}), {.residual = residual});
   const Tensor gate = wi(x, {.activation = activation, .out = DType::f32});
   return wo((*wi_1)(x, {.gate = gate, .stored = stored}), {.residual = residual});
@@ -89,8 +86,8 @@ T5Block::T5Block(const Scope& w, const T5Config& c, bool has_bias)
 
 Tensor T5Block::operator()(const Tensor& x, const Tensor& scores, const std::vector<int64_t>& lengths) const {
   const BlockScope scope(path);
-  const Tensor h = attention(t5_normed(attention_norm, x, attention.q.weight), x, scores, lengths);
-  const Tensor y = mlp(t5_normed(mlp_norm, h, mlp.wi.weight), h);
+  const Tensor h = attention(t5_normed(attention_norm, x, nn::read_by(attention.q, attention.k, attention.v)), x, scores, lengths);
+  const Tensor y = mlp(t5_normed(mlp_norm, h, mlp.wi_1 ? nn::read_by(mlp.wi, *mlp.wi_1) : nn::read_by(mlp.wi)), h);
   tap(path, y);
   return y;
 }

@@ -36,7 +36,7 @@ struct GegluMlp {
   GegluMlp(const Scope& w, int64_t width)
       : proj(w / "net" / 0 / "proj", width, 4 * width, Activation::gelu), out(w / "net" / 2, 4 * width, width) {}
 
-  Tensor operator()(const Tensor& x, const Tensor& residual) const { return out(proj(x), {.residual = residual}); }
+  Tensor operator()(const Tensor& x, const Tensor& residual) const { return out(proj(x, nn::read_by(out)), {.residual = residual}); }
 
   nn::Glu proj;
   nn::Linear out;
@@ -59,10 +59,10 @@ struct TransformerBlock {
 
   Tensor operator()(const Tensor& x, const UnetContext& context, int64_t identity = 0) const {
     const BlockScope scope(path);
-    const Tensor n = norm1(x, Stored::inner);
+    const Tensor n = norm1(x, only_cross_attention ? nn::read_by(attn1.to_q) : nn::read_by(attn1.to_q, attn1.to_k, attn1.to_v));
     Tensor h = only_cross_attention ? attn1(n, context.text, x) : self_attention(n, x, identity);
-    h = attn2(norm2(h, Stored::inner), context.text, h, images_of(context, x.size(1)));
-    h = ff(norm3(h, Stored::inner), h);
+    h = attn2(norm2(h, nn::read_by(attn2.to_q)), context.text, h, images_of(context, x.size(1)));
+    h = ff(norm3(h, nn::read_by(ff.proj)), h);
     tap(path, h);
     return h;
   }
@@ -93,7 +93,8 @@ struct TransformerBlock {
   Tensor self_attention(const Tensor& n, const Tensor& residual, int64_t identity) const {
     const int64_t B = n.size(0), whole = B - identity;
     if (identity == 0) return attn1(n, n, residual);
-    const Tensor own = attn1.to_out(attn1.to_v(n.slice(0, whole, B), nn::inner), {.residual = residual.slice(0, whole, B)});
+    const Tensor own =
+        attn1.to_out(attn1.to_v(n.slice(0, whole, B), nn::inside(nn::read_by(attn1.to_out))), {.residual = residual.slice(0, whole, B)});
     if (whole == 0) return own;
     const Tensor attended = n.slice(0, 0, whole);
     return ops::concat({attn1(attended, attended, residual.slice(0, 0, whole)), own}, 0);
