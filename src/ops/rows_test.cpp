@@ -191,7 +191,8 @@ void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dty
   for (const int64_t M : {1, 3, 15, 16, 33, 70, 530})
     for (const int64_t K : sizes) {
       const int64_t N = M == 530 ? random.between(1, 40) : random.between(1, 130);
-      if (M == 530 && (K % 96 != 0 || test::slow(device))) continue;
+      if (M == 530 && K % 96 != 0) continue;
+      if (test::slow(device) && (M == 15 || M > 33 || (M < 16 && is_blocked(dtype)) || (K > 1000 && dtype != DType::bf16))) continue;
       const auto x = random.normal(device, {M, K});
       const auto w = in_place(random, device, {N, K}, dtype, DType::bf16);
       const auto bias = random.normal(device, {N}), residual = random.normal(device, {M, N});
@@ -199,6 +200,7 @@ void bf16_factors_equal_the_reference(Backend& device, Random& random, DType dty
       EXPECT_CLOSE(ops::linear(x.device, w.device, bias.device, {.activation = Activation::silu, .residual = residual.device}),
                    ops::linear(x.reference, w.reference, bias.reference, {.activation = Activation::silu, .residual = residual.reference}),
                    test::op_tolerance(DType::f32));
+      if (test::slow(device) && dtype != DType::bf16) continue;
       const Tensor none;
       const auto [one, two] = ops::linears(x.device, {ops::LinearSpec{w.device, bias.device}, ops::LinearSpec{w.device, none}});
       EXPECT_EQ(one.to_vector(), ops::linear(x.device, w.device, bias.device).to_vector());

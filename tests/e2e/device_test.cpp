@@ -109,6 +109,42 @@ TEST(Devices, a_graphics_card_gives_the_results_of_the_cpu) {
   EXPECT_EQ(complete({.device = "vulkan", .cache_type = CacheType::f16}), complete({.cache_type = CacheType::f16}));
 }
 
+// With bf16 factors: near the CPU's images, and less memory for tensors than with the same weights and f32 factors, whose runs have no
+// tensor in 16 bits.
+TEST(Devices, a_graphics_card_multiplies_bf16) {
+  if (!make_test_backend("vulkan")) GTEST_SKIP() << "this machine has no driver of Vulkan";
+  struct Results : Observer {
+    bool watches_dry_runs() const override { return true; }
+    void on_op(const OpEvent& event) override { narrow += is_16bit_float(event.y.dtype()), wide += event.y.dtype() == DType::f32; }
+    int64_t narrow = 0, wide = 0;
+  };
+  const auto open = [](const std::string& checkpoint, const std::string& device, Precision precision) {
+    return Model::open(checkpoint_folder(checkpoint), {.device = device, .precision = precision});
+  };
+  const Request small{.prompt = "a red house", .width = 48, .height = 32, .steps = 2, .seed = 5};
+  const std::vector<float> wanted = open("sd3", "reference", Precision::bf16).generate(small).latents.values,
+                           wide = open("sd3", "reference", Precision::f32).generate(small).latents.values,
+                           made = open("sd3", "vulkan", Precision::bf16).generate(small).latents.values;
+  const double error = relative_error(made, wanted), of_wanted = relative_error(wanted, wide);
+  if (std::getenv("HEARTH_PRINT_ERRORS")) printf("bf16 on Vulkan: latents %.1e; of bf16 %.1e\n", error, of_wanted);
+  EXPECT_LE(error, 1e-2);           // observed: 3.5e-3, by values that are rounded to another neighbor
+  EXPECT_LE(error, of_wanted / 2);  // observed: 1.1e-2
+
+  Request large = small;
+  large.width = large.height = 2048;
+  const auto bytes = [&](Precision precision, Results& results) {
+    Model model = open("pndm", "vulkan", precision);
+    const ObserverScope watching(results);
+    return model.predict_memory(large).bytes;
+  };
+  Results f16, bf16;
+  const int64_t in_f16 = bytes(Precision::f16, f16), in_bf16 = bytes(Precision::bf16, bf16);
+  EXPECT_LE(10 * in_bf16, 9 * in_f16) << in_bf16 << " of " << in_f16;  // observed: 526 of 661 MB
+  EXPECT_EQ(f16.narrow, 0);
+  EXPECT_GT(f16.wide, 100);
+  EXPECT_GT(bf16.narrow, 100);
+}
+
 // A backend with memory that the host cannot read and with deferred work gives the bits of the backend behind it, in every kind of run.
 class Detached : public testing::Test {
  protected:
@@ -206,6 +242,30 @@ TEST(InnerTypes, streams_stay_f32_and_results_near_f32) {
       EXPECT_GT(types.narrow_results, 100) << checkpoint;
       EXPECT_EQ(types.narrow_streams, std::vector<std::string>()) << checkpoint;
     }
+  }
+}
+
+// A card stores in bf16 what only products read that round it to bf16 anyway: no bit of an image changes, in any family.
+TEST_F(Detached, bf16_inside_blocks_loses_nothing) {
+  for (const std::string checkpoint : {"pndm", "xl", "sd3", "sd35", "flux_dev", "flux2_klein", "pixart_sigma", "aura_flow", "hunyuan_12",
+                                       "qwen_image", "sana", "z_image"}) {
+    SCOPED_TRACE(checkpoint);
+    const bool has_case = std::ranges::any_of(all_cases(), [&](const Case& c) { return c.checkpoint == checkpoint; });
+    Request request{.prompt = "a red house", .width = 64, .height = 32, .seed = 5};
+    if (has_case) request = find_case(checkpoint, "default").request;
+    request.steps = 1;
+    const OpenOptions options{.precision = Precision::bf16};
+    const Generation here = open("reference", checkpoint, options).generate(request);
+    Model model = open("detached", checkpoint, options);
+    Types types;
+    const ObserverScope watching(types);
+    const Generation there = model.generate(request);
+    EXPECT_EQ(there.latents.values, here.latents.values);
+    EXPECT_EQ(there.images.at(0).rgb, here.images.at(0).rgb);
+    EXPECT_GE(types.narrow_results, 5);
+    EXPECT_EQ(types.narrow_streams, std::vector<std::string>());
+    if (std::getenv("HEARTH_PRINT_ERRORS"))
+      printf("%s: %d results in bf16\n", checkpoint.c_str(), int(types.narrow_results)), fflush(stdout);
   }
 }
 

@@ -27,17 +27,18 @@ WindowParameters windows_of(const Tensor& x, const Shape& w, const ConvSpec& spe
 
 void VulkanBackend::conv(const Tensor& input, const Weight& w, const Tensor& bias, const ConvSpec& spec, const Epilogue& e,
                          const GroupNormSpec& norm, Tensor& y) {
-  const Tensor x = normalized(input, norm);
+  const Tensor x = normalized(input, norm, w.form.factors);
   const int64_t O = y.size(-1), image_rows = y.numel() / (y.size(0) * O), rows = y.size(0) * image_rows, C = x.size(-1);
   const int64_t taps = taps_of(w.shape), of_group = C / w.form.groups, depth = taps * of_group;
   const uint64_t weight = address(w);
+  const uint32_t rounds = w.form.factors == DType::bf16 ? left_to_round(x) : 0;  // w is bf16
   const double work = 2.0 * double(rows) * double(O) * double(depth);
   if (w.form.groups > 1 || w.kind == WeightKind::conv_transposed) {
     struct Parameters {
       EpilogueParameters epilogue;
       WindowParameters windows;
       uint64_t x, w, y;
-      uint32_t count, outputs, taps, of_group, group_outputs, x_type, w_type, transposed;
+      uint32_t count, outputs, taps, of_group, group_outputs, x_type, w_type, transposed, rounds, padding;
     } const p{epilogue(e, w, bias, image_rows, y),
               windows_of(x, w.shape, spec, y),
               address(x),
@@ -50,7 +51,9 @@ void VulkanBackend::conv(const Tensor& input, const Weight& w, const Tensor& bia
               uint32_t(O / w.form.groups),
               code(x.dtype()),
               code(w.form.hold),
-              w.kind == WeightKind::conv_transposed};
+              w.kind == WeightKind::conv_transposed,
+              rounds,
+              0};
     stream_->run(Shader::direct_convolution, {}, p, parts(y.numel(), pointwise_size), work);
     return;
   }
@@ -59,7 +62,7 @@ void VulkanBackend::conv(const Tensor& input, const Weight& w, const Tensor& bia
     EpilogueParameters epilogue;
     WindowParameters windows;
     uint64_t x, w, y;
-    uint32_t row_tiles, rows, outputs, depth, x_type, w_type, aligned, padding;
+    uint32_t row_tiles, rows, outputs, depth, x_type, w_type, aligned, rounds;
   } const p{epilogue(e, w, bias, image_rows, y),
             windows_of(x, w.shape, spec, y),
             address(x),
@@ -72,7 +75,7 @@ void VulkanBackend::conv(const Tensor& input, const Weight& w, const Tensor& bia
             code(x.dtype()),
             code(w.form.hold),
             C % 8 == 0 && address(x) % 16 == 0,
-            0};
+            rounds};
   stream_->run(Shader::convolution, {tile.invocations(), tile.across, tile.own_rows, tile.own_columns}, p,
                p.row_tiles * parts(O, tile.columns()), work);
 }

@@ -40,18 +40,20 @@ Tensor VulkanBackend::to_integers(const Tensor& x) {
 
 void VulkanBackend::linear(const Tensor& input, const Weight& w, const Tensor& bias, const Epilogue& e, const GroupNormSpec& norm,
                            Tensor& y) {
-  const Tensor x = normalized(input, norm);
-  multiply(x, factors_of(w.form, x.size(0) * x.size(1)) == DType::i16 ? to_integers(x) : Tensor(), w, bias, e, y);
+  const DType factors = factors_of(w.form, input.size(0) * input.size(1));
+  const Tensor x = normalized(input, norm, factors);
+  multiply(x, factors == DType::i16 ? to_integers(x) : Tensor(), w, bias, e, y);
 }
 
 void VulkanBackend::multiply(const Tensor& x, const Tensor& integers, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y) {
   const int64_t rows = x.size(0) * x.size(1), K = x.size(2);
   // Models have no narrow products of blocks, and each tile of each of their types is a compiled shader.
   const Tile tile = is_compact(w.form.hold) ? wide_tile(rows) : tile_of(rows, w.out());
+  const bool bf16 = factors_of(w.form, rows) == DType::bf16;
   struct Parameters {
     EpilogueParameters epilogue;
     uint64_t x, w, y, grids;
-    uint32_t row_tiles, rows, outputs, depth, x_type, plain_type, gated, aligned;
+    uint32_t row_tiles, rows, outputs, depth, x_type, plain_type, gated, aligned, rounds, padding;
   } const p{epilogue(e, w, bias, x.size(1), y),
             address(integers ? integers : x),
             address(w),
@@ -64,7 +66,9 @@ void VulkanBackend::multiply(const Tensor& x, const Tensor& integers, const Weig
             code(x.dtype()),
             code(w.form.hold),
             w.kind == WeightKind::glu,
-            K % 8 == 0 && address(x) % 16 == 0};
+            K % 8 == 0 && address(x) % 16 == 0,
+            bf16 ? left_to_round(x) | (is_blocked(w.form.hold) ? round_right : 0) : 0,
+            0};
   const bool dots = card_ && card_->description().dots;
   const double work = 2.0 * double(rows) * double(K) * double(w.out());
   if (rows <= most_few_rows && integers) {

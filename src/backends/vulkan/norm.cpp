@@ -12,9 +12,9 @@ struct NormParameters {
 
 }  // namespace
 
-Tensor VulkanBackend::normalized(const Tensor& x, const GroupNormSpec& norm) {
+Tensor VulkanBackend::normalized(const Tensor& x, const GroupNormSpec& norm, DType factors) {
   if (!norm) return x;
-  Tensor y = Tensor::empty(*this, x.shape(), DType::f32);
+  Tensor y = Tensor::empty(*this, x.shape(), factors == DType::bf16 ? DType::bf16 : DType::f32);
   group_norm(x, norm, y);
   return y;
 }

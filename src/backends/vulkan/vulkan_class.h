@@ -40,6 +40,11 @@ class VulkanBackend final : public Backend {
 
   std::string name() const override { return card_ ? "vulkan" : "plan"; }
   std::string features() const override;
+  bool multiplies_bf16() const override { return true; }
+  // Where that loses nothing.
+  std::optional<DType> inner_type(DType factors) const override {
+    return factors == DType::bf16 ? std::optional(DType::bf16) : std::nullopt;
+  }
   ThreadPool& threads() override { return host_ ? host_->threads() : *idle_; }
   Backend& host() override { return host_ ? *host_ : *this; }
   bool computes() const override { return card_ != nullptr; }
@@ -99,8 +104,8 @@ class VulkanBackend final : public Backend {
   void multiply(const Tensor& x, const Tensor& integers, const Weight& w, const Tensor& bias, const Epilogue& e, Tensor& y);
   Tensor to_integers(const Tensor& x);
   EpilogueParameters epilogue(const Epilogue& e, const Weight& w, const Tensor& bias, int64_t image_rows, const Tensor& y) const;
-  // x [B, …, C] normalized, in f32; x itself without a norm.
-  Tensor normalized(const Tensor& x, const GroupNormSpec& norm);
+  // x [B, …, C] normalized, for products with these factors: in f32, or rounded to bf16; x itself without a norm.
+  Tensor normalized(const Tensor& x, const GroupNormSpec& norm, DType factors);
 
   // Without host, card and pipelines in a dry run, whose `idle_` threads and stream do nothing.
   const std::unique_ptr<Backend> host_;
@@ -121,5 +126,9 @@ constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size;
 inline constexpr int64_t pointwise_size = 64;  // invocations of a workgroup of shaders without shared memory
 inline uint32_t code(DType type) { return uint32_t(type); }
 inline uint32_t code(Activation activation) { return uint32_t(activation); }
+
+// What a product rounds to bf16 (shaders/multiply.glsl): its left side unless that is stored so; its right side.
+inline uint32_t left_to_round(const Tensor& x) { return x.dtype() != DType::bf16 ? 1 : 0; }
+inline constexpr uint32_t round_right = 2;
 
 }  // namespace hearth::vulkan

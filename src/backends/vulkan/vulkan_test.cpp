@@ -3,8 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/backends.h"
 #include "backends/vulkan/vulkan_class.h"
+#include "core/factors.h"
 #include "core/memory.h"
+#include "core/observe.h"
 #include "ops/attention.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
@@ -12,6 +15,7 @@
 #include "ops/pointwise.h"
 #include "support/backend_test.h"
 #include "support/files.h"
+#include "support/tolerance.h"
 
 namespace hearth::vulkan {
 namespace {
@@ -28,24 +32,28 @@ std::vector<float> numbers(int64_t count) {
   return values;
 }
 
-Weight weight(Backend& device, const Shape& shape, WeightKind kind) {
-  Weight w{.name = "w", .shape = shape, .form = {.hold = DType::f16}, .backend = &device, .kind = kind};
-  w.prepared = device.prepare(Tensor::from(device.host(), shape, numbers(shape.numel()), DType::f16), kind, w.form);
+Weight weight(Backend& device, const Shape& shape, WeightKind kind, const WeightForm& form) {
+  Weight w{.name = "w", .shape = shape, .form = form, .backend = &device, .kind = kind};
+  w.prepared = device.prepare(Tensor::from(device.host(), shape, numbers(shape.numel()), form.hold), kind, w.form);
   return w;
 }
 
 // Ops that need memory of their own.
 struct Block {
-  explicit Block(Backend& device)
-      : x(Tensor::from(device, {1, 8, 8, 32}, numbers(8 * 8 * 32))),
-        conv(weight(device, {32, 32, 3, 3}, WeightKind::conv)),
-        linear(weight(device, {32, 32}, WeightKind::linear)) {}
+  explicit Block(Backend& device, const WeightForm& form = {.hold = DType::f16}, int64_t side = 8)
+      : x(device.computes() ? Tensor::from(device, {1, side, side, 32}, numbers(side * side * 32))
+                            : Tensor::empty(device, {1, side, side, 32})),
+        conv(weight(device, {32, 32, 3, 3}, WeightKind::conv, form)),
+        linear(weight(device, {32, 32}, WeightKind::linear, form)) {}
 
   Tensor run() const {
+    const DType factors = linear.form.factors;
     Tensor y = ops::conv(x, conv, {}, ConvSpec::same(3), {}, {.groups = 4, .activation = Activation::silu});
-    y = ops::linear(y.view({1, 64, 32}), linear, {}, {}, {.groups = 2});
-    const Tensor heads = y.view({1, 64, 2, 16});
-    y = ops::attention(heads, heads, heads, {.scale = 0.25f}).view({1, 64, 32});
+    const int64_t T = x.size(1) * x.size(2);
+    y = ops::linear(y.view({1, T, 32}), linear, {}, {.stored = keys_of(factors)}, {.groups = 2});
+    const Tensor heads = y.view({1, T, 2, 16});
+    y = ops::attention(heads, heads, heads, {.scale = 0.25f, .factors = factors, .stored = read_by(linear)}).view({1, T, 32});
+    y = ops::linear(y, linear);
     return ops::activate(ops::layer_norm(y, {}), Activation::gelu);
   }
 
@@ -71,8 +79,8 @@ TEST(Vulkan, a_dry_run_needs_the_memory_of_the_run) {
     DEVICE(name);
     const auto peak = [](Backend& on) {
       const MemoryWatch watch(on.ledger());
-      const Block b(on);
-      b.run();
+      Block(on).run();
+      Block(on, {.hold = DType::bf16, .factors = DType::bf16}).run();
       const Tensor large = Tensor::empty(on, {20, 1 << 20});  // more than a usual block of memory
       on.finish();
       return watch.peak();
@@ -81,6 +89,37 @@ TEST(Vulkan, a_dry_run_needs_the_memory_of_the_run) {
     const auto twin = device->dry_twin(ledger);
     EXPECT_EQ(peak(*twin), peak(*device)) << name;
   }
+}
+
+// What only products read that round it to bf16 is stored so, and nothing else: the result differs by that rounding alone.
+TEST(Vulkan, bf16_factors_need_less_memory) {
+  DEVICE("vulkan");
+  struct Types : Observer {
+    bool watches_dry_runs() const override { return true; }
+    void on_op(const OpEvent& e) override { of[e.y.dtype()] += 1; }
+    std::map<DType, int> of;
+  };
+  const auto planned_peak = [&](const WeightForm& form, const std::map<DType, int>& results) {
+    MemoryLedger ledger;
+    const auto twin = device->dry_twin(ledger);
+    const Block b(*twin, form, 1024);
+    Types types;
+    const ObserverScope watching(types);
+    b.run();
+    EXPECT_EQ(types.of, results);
+    const Weight up = weight(*twin, {128, 32}, WeightKind::linear, form), down = weight(*twin, {32, 128}, WeightKind::linear, form);
+    const Tensor h = ops::layer_norm(b.x, {.stored = read_by(up)});
+    ops::linear(ops::linear(h, up, {}, {.activation = Activation::gelu, .stored = read_by(down)}), down, {}, {.residual = b.x});
+    return ledger.use().peak;
+  };
+  const WeightForm wide{.hold = DType::bf16}, narrow{.hold = DType::bf16, .factors = DType::bf16};
+  const int64_t in_f32 = planned_peak(wide, {{DType::f32, 6}}), in_bf16 = planned_peak(narrow, {{DType::f32, 4}, {DType::bf16, 2}});
+  EXPECT_LE(5 * in_bf16, 4 * in_f32) << in_bf16 << " of " << in_f32;  // observed: 1007 of 1275 MB
+
+  const auto reference = make_backend({.name = "reference", .threads = 2});
+  const std::vector<float> y = Block(*device, narrow).run().to_vector();
+  EXPECT_CLOSE(y, Block(*reference, narrow).run().to_vector(), 2e-3);
+  EXPECT_GT(test::relative_error(y, Block(*reference, wide).run().to_vector()), 1e-3);
 }
 
 TEST(Vulkan, too_large_tensors_are_refused) {

@@ -15,7 +15,7 @@ struct Parameters {
   Windows windows;
   uint64_t x, w, y;
   uint row_tiles, rows, outputs, depth;
-  uint x_type, w_type, aligned;
+  uint x_type, w_type, aligned, rounds;
 };
 PARAMETERS;
 
@@ -50,7 +50,7 @@ void main() {
   p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint row0 = workgroup() % p.row_tiles * tile_rows, column0 = workgroup() / p.row_tiles * tile_columns;
-  multiply_tile(row0, column0, p.depth);
+  multiply_tile(row0, column0, p.depth, p.rounds);
   [[dont_unroll]] for (uint i = gl_LocalInvocationID.x; i < tile_rows * tile_columns; i += gl_WorkGroupSize.x) {
     const uint row = row0 + i / tile_columns, n = column0 + i % tile_columns;
     if (row >= p.rows || n >= p.outputs) continue;

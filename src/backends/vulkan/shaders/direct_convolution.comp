@@ -15,7 +15,7 @@ struct Parameters {
   Windows windows;
   uint64_t x, w, y;
   uint count, outputs, taps, of_group, group_outputs;  // of_group: channels of x of a group
-  uint x_type, w_type, transposed;
+  uint x_type, w_type, transposed, rounds;
 };
 PARAMETERS;
 
@@ -31,7 +31,10 @@ void main() {
     if (from < 0) continue;
     const uint x0 = (image * p.windows.image + uint(from)) * p.windows.channels + first, w0 = (n * p.taps + tap) * p.of_group;
     float sum = 0;
-    for (uint c = 0; c < p.of_group; ++c) sum = fma(read(p.x_type, p.x, x0 + c), read(p.w_type, p.w, w0 + c), sum);
+    for (uint c = 0; c < p.of_group; ++c) {
+      const float value = read(p.x_type, p.x, x0 + c);
+      sum = fma(p.rounds != 0 ? as_bf16(value) : value, read(p.w_type, p.w, w0 + c), sum);
+    }
     total += sum;
   }
   store(p.epilogue, p.y, activated(p.epilogue.activation, shifted(p.epilogue, total, row, n, p.outputs)), row, n, p.outputs);

@@ -36,6 +36,7 @@ void main() {
       vec4 four = vec4(0);
       [[dont_unroll]] for (uint j = 0; j < 4; ++j)
         four = vec4(four.yzw, k0 + 4 * k + j < p.depth ? read(p.x_type, p.x, r * p.depth + k0 + 4 * k + j) : 0.0);
+      if (p.rounds != 0) four = as_bf16(four);  // w is bf16 or of 8-bit floats, which bf16 represents
       left[(r * lanes + k / (chunk / 4)) * stride + k % (chunk / 4)] = four;
     }
     barrier();

@@ -1,5 +1,6 @@
-// Needs tile.glsl and the functions that it names. sum_at() has the sums afterwards.
-void multiply_tile(uint row0, uint column0, uint depth) {
+// Needs tile.glsl and the functions that it names. sum_at() has the sums afterwards. `rounds`: to bf16; 1 what load_left(), 2 what
+// load_right() gives.
+void multiply_tile(uint row0, uint column0, uint depth, uint rounds) {
   const uint own = gl_LocalInvocationID.x, x = own % across, y = own / across;
   const uint left_jobs = chunk / 8 * tile_rows / 4, jobs = left_jobs + chunk / 8 * tile_columns / 4;  // eights of four rows or columns
   const uint right = chunk * tile_rows / 4, width = own_columns / 4;
@@ -15,6 +16,8 @@ void multiply_tile(uint row0, uint column0, uint depth) {
         float values[8];
         if (is_left) load_left(row0 + r, k0 + k, values);
         else load_right(column0 + r, k0 + k, values);
+        if ((rounds & (is_left ? 1 : 2)) != 0)
+          for (uint j = 0; j < 8; ++j) values[j] = as_bf16(values[j]);
         for (uint j = 0; j < 8; ++j) gathered[j] = vec4(gathered[j].yzw, values[j]);
       }
       const uint to = is_left ? k * tile_rows / 4 + four : right + k * tile_columns / 4 + four, step = (is_left ? tile_rows : tile_columns) / 4;

@@ -3,7 +3,7 @@ struct Parameters {
   Epilogue epilogue;
   uint64_t x, w, y, grids;
   uint row_tiles, rows, outputs, depth;
-  uint x_type, plain_type, gated, aligned;
+  uint x_type, plain_type, gated, aligned, rounds, padding;  // rounds: see multiply.glsl
 };
 PARAMETERS;
 

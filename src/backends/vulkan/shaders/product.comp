@@ -34,6 +34,6 @@ void main() {
   p = parameters.values;
   if (workgroup() >= workgroups_end) return;
   const uint row0 = workgroup() % p.row_tiles * tile_rows, column0 = workgroup() / p.row_tiles * tile_columns;
-  multiply_tile(row0, column0, p.depth);
+  multiply_tile(row0, column0, p.depth, p.rounds);
   store_tile(row0, column0);
 }
