@@ -34,17 +34,17 @@ VulkanBackend::VulkanBackend(std::unique_ptr<Card> card, std::unique_ptr<Backend
     : host_(std::move(host)),
       card_(std::move(card)),
       pipelines_(std::make_unique<Pipelines>(*card_)),
-      stream_(std::make_unique<Stream>(card_.get(), pipelines_.get())),
       whole_(card_->description().shared ? MemoryLedger::process() : own_memory_),
       largest_block_(card_->description().largest_block),
-      arena_(std::make_shared<Arena>(card_.get(), largest_block_, whole_)) {}
+      arena_(std::make_shared<Arena>(card_.get(), largest_block_, whole_)),
+      stream_(std::make_unique<Stream>(card_.get(), pipelines_.get())) {}
 
 VulkanBackend::VulkanBackend(uint64_t largest_block, MemoryLedger& ledger)
     : idle_(std::make_unique<ThreadPool>(1, ThreadPool::Mode::idle)),
-      stream_(std::make_unique<Stream>(nullptr, nullptr)),
       whole_(ledger),
       largest_block_(largest_block),
-      arena_(std::make_shared<Arena>(nullptr, largest_block, ledger)) {}
+      arena_(std::make_shared<Arena>(nullptr, largest_block, ledger)),
+      stream_(std::make_unique<Stream>(nullptr, nullptr)) {}
 
 VulkanBackend::~VulkanBackend() = default;
 

@@ -112,13 +112,13 @@ class VulkanBackend final : public Backend {
   const std::unique_ptr<ThreadPool> idle_;
   const std::unique_ptr<Card> card_;
   const std::unique_ptr<Pipelines> pipelines_;
-  const std::unique_ptr<Stream> stream_;
   MemoryLedger own_memory_;  // of a card that does not compute in the host's memory
   MemoryLedger& whole_;
   const uint64_t largest_block_;
   std::shared_ptr<Arena> arena_;
   std::mutex grids_mutex_;
-  std::shared_ptr<Memory> grids_;  // under grids_mutex_
+  std::shared_ptr<Memory> grids_;         // under grids_mutex_
+  const std::unique_ptr<Stream> stream_;  // the last member: its end waits for work that uses the memory of the others
 };
 
 // Workgroups of `size` invocations that cover n elements.

@@ -74,6 +74,14 @@ TEST(Vulkan, a_thousand_runs_need_no_more_memory_than_one) {
   EXPECT_LT(process_resident_bytes() - resident, 16 << 20);
 }
 
+// What is being computed when the backend ends, as after an error, still has its memory.
+TEST(Vulkan, ends_while_the_card_computes) {
+  DEVICE("vulkan");
+  const Tensor x = Tensor::filled(*device, {1, 64, 256}, 1);
+  const Weight w = weight(*device, {256, 256}, WeightKind::linear, {.hold = DType::f16});
+  for (int op = 0; op < 40; ++op) ops::linear(x, w);
+}
+
 TEST(Vulkan, a_dry_run_needs_the_memory_of_the_run) {
   for (const char* name : {"vulkan", "vulkan_narrow"}) {
     DEVICE(name);
