@@ -84,15 +84,21 @@ BACKEND_TEST(Conv2d, resizes_first_also_to_a_single_row) {
 
 BACKEND_TEST(Conv2d, bf16_factors_are_rounded_before_the_product) {
   if (!device.multiplies_bf16()) return;
-  const WeightForm form{.hold = DType::bf16, .factors = DType::bf16};
-  const Tensor x = Tensor::from(device, {1, 1, 1, 1}, std::vector<float>{1.001f});
-  const Weight w{.name = "w",
-                 .shape = x.shape(),
-                 .form = form,
-                 .prepared = device.prepare(x, WeightKind::conv, form),
-                 .backend = &device,
-                 .kind = WeightKind::conv};
-  EXPECT_EQ(ops::conv(x, w, {}, {}).to_vector(), (std::vector<float>{1}));
+  for (const WeightKind kind : {WeightKind::conv, WeightKind::conv_transposed})
+    for (const int64_t groups : {1, 2}) {
+      if (groups > 1 && device.name() == "cpu") continue;  // its factors are f32
+      SCOPED_TRACE(fmt::format("{} groups{}", groups, kind == WeightKind::conv ? "" : ", transposed"));
+      const WeightForm form{.hold = DType::bf16, .factors = DType::bf16, .groups = groups};
+      const std::vector<float> values(size_t(groups), 1.001f);
+      const Tensor x = Tensor::from(device, {1, 1, 1, groups}, values), kernel = Tensor::from(device.host(), {groups, 1, 1, 1}, values);
+      const Weight w{.name = "w",
+                     .shape = kernel.shape(),
+                     .form = form,
+                     .prepared = device.prepare(kernel, kind, form),
+                     .backend = &device,
+                     .kind = kind};
+      EXPECT_EQ(ops::conv(x, w, {}, {}).to_vector(), std::vector<float>(size_t(groups), 1));
+    }
 }
 
 BACKEND_TEST(Conv2d, accepts_views_and_keeps_the_dtype_of_x) {
