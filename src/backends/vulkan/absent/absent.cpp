@@ -5,11 +5,13 @@
 namespace hearth {
 namespace {
 
-constexpr const char* why = "vulkan: this build of hearth has no Vulkan; build it where libvulkan-dev and glslc are installed";
+constexpr const char* why = "this build of hearth has no Vulkan; build it where libvulkan-dev and glslc are installed";
 
 }  // namespace
 
-std::unique_ptr<Backend> make_vulkan_backend(int, const std::string&, int) { throw UnsupportedError(why); }
+std::unique_ptr<Backend> make_vulkan_backend(int, const std::string&, int) {
+  fail<UnsupportedError>("vulkan: {}", why);
+}
 
 std::vector<VulkanCard> vulkan_cards(std::string* why_none) {
   if (why_none) *why_none = why;
