@@ -9,9 +9,7 @@ constexpr const char* why = "this build of hearth has no Vulkan; build it where 
 
 }  // namespace
 
-std::unique_ptr<Backend> make_vulkan_backend(int, const std::string&, int) {
-  fail<UnsupportedError>("vulkan: {}", why);
-}
+std::unique_ptr<Backend> make_vulkan_backend(int, const std::string&, int) { fail<UnsupportedError>("vulkan: {}", why); }
 
 std::vector<VulkanCard> vulkan_cards(std::string* why_none) {
   if (why_none) *why_none = why;
