@@ -175,7 +175,8 @@ BACKEND_TEST(NormSpec, y_has_the_requested_dtype) {
         const Tensor wide = norm(x.device, {.gamma = one, .out = DType::f32});
         EXPECT_EQ(wide.dtype(), DType::f32);
         EXPECT_CLOSE(wide, norm(x.reference, {.out = DType::f32}), 2e-6);
-        EXPECT_EQ(norm(x.device, {.gamma = one}).to_vector(), ops::cast(wide, dtype).to_vector());
+        EXPECT_EQ(norm(x.device, {.gamma = one, .out = dtype}).to_vector(), ops::cast(wide, dtype).to_vector());
+        EXPECT_EQ(norm(x.device, {.gamma = one}).to_vector(), wide.to_vector());
       });
   }
 }
