@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "e2e/control_cases_test.h"
+#include "support/backend_test.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
 #include "support/files.h"
@@ -61,8 +62,9 @@ void ControlCases::expect_latents_of_diffusers(double limit) {
 }
 
 void ControlCases::expect_the_same_on_other_devices(const std::vector<std::string>& names, double limit) {
-  for (const char* device_name : {"reference", "detached"})
+  for (const char* device_name : {"reference", "detached", "vulkan"})
     for (const std::string& name : names) {
+      if (!make_test_backend(device_name)) continue;
       Model m = open(name, {.device = device_name});
       EXPECT_LE(relative_error(latents(m, request(name)), golden(name).to_vector()), limit) << device_name << " " << name;
     }

@@ -7,6 +7,7 @@
 
 #include "backends/backends.h"
 #include "core/files/json.h"
+#include "support/backend_test.h"
 #include "support/detached_backend.h"
 #include "support/tolerance.h"
 #include "weights/seeded.h"
@@ -119,9 +120,9 @@ void EditingCases::expect_golden_latents(double limit) {
 
 void EditingCases::expect_golden_latents_on_every_backend(const std::vector<std::string>& names, double limit) {
   add_detached_backend();
-  for (const std::string backend : {"reference", "detached", "avx2", "avx512"}) {
+  for (const std::string backend : {"reference", "detached", "vulkan", "avx2", "avx512"}) {
     const bool path = backend.starts_with("avx");
-    if (path && !cpu_path_available(backend)) continue;
+    if (path ? !cpu_path_available(backend) : !make_test_backend(backend)) continue;
     if (path) ::setenv("HEARTH_CPU", backend.c_str(), 1);
     for (const std::string& name : names) {
       const Json& c = cases.at(name);

@@ -8,6 +8,7 @@
 
 #include "e2e/editing_cases_test.h"
 #include "hearth/rerun.h"
+#include "support/backend_test.h"
 #include "support/complaint.h"
 #include "support/detached_backend.h"
 #include "support/files.h"
@@ -76,8 +77,9 @@ TEST_F(ImagePrompts, latents_are_those_of_diffusers) {
 }
 
 TEST_F(ImagePrompts, latents_are_those_of_diffusers_on_other_devices) {
-  for (const char* backend : {"reference", "detached"})
+  for (const char* backend : {"reference", "detached", "vulkan"})
     for (const char* name : {"plain", "plus", "mask_two", "xl", "face_plus"}) {
+      if (!make_test_backend(backend)) continue;
       Model m = Model::open(checkpoint_folder(cases.at(name).at("checkpoint")), options({.device = backend}));
       EXPECT_LE(relative_error(latents(m, request(name)), golden(name).to_vector()), 1e-4) << backend << " " << name;
     }

@@ -97,10 +97,14 @@ TEST_F(LoraLanguage, log_probabilities_are_those_of_peft) {
   }
 }
 
-TEST_F(LoraLanguage, on_a_device_with_memory_of_its_own) {
+TEST_F(LoraLanguage, on_devices_with_memory_of_their_own) {
   add_detached_backend();
-  EXPECT_LE(relative_error(logprobs(demo_language_model(), {{.file = adapter("all")}}, "detached"), expected("all")), 1e-5);
-  EXPECT_LE(relative_error(logprobs(demo_language_model(), {{.file = adapter("dora")}}, "detached"), expected("dora")), 1e-5);
+  for (const char* device : {"detached", "vulkan"})
+    for (const char* name : {"all", "dora"}) {
+      if (!make_test_backend(device)) continue;
+      EXPECT_LE(relative_error(logprobs(demo_language_model(), {{.file = adapter(name)}}, device), expected(name)), 1e-5)
+          << device << " " << name;
+    }
 }
 
 TEST_F(LoraLanguage, strength_zero_is_no_adapter) {
