@@ -29,7 +29,7 @@ struct Functions {
   HEARTH_VULKAN_INSTANCE(HEARTH_DECLARE)
   HEARTH_VULKAN_DEVICE(HEARTH_DECLARE)
 #undef HEARTH_DECLARE
-  PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
+  PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;  // NOLINT(readability-identifier-naming): as Vulkan names it
 
   // The functions without an instance. UnsupportedError if there is no libvulkan.
   static Functions of_loader();
