@@ -84,10 +84,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   if (refiner) impl->refiner = name_of(*refiner, refiner_path);
   const BackendOptions device{.name = options.device, .threads = options.threads, .pinned = options.pin_threads};
   api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
-  const bool stated = bool(share);
-  const std::shared_ptr<Backend> whole = shared_backend(device);
-  if (!stated) share = api::free_share(*whole);
-  impl->device = api::open_device(device, share);
+  impl->device = api::open_model_device(device, share);
   models::LoadRequest request{.variant = options.variant,
                               .types = api::weight_types(options.precision, *impl->device),
                               .cache = options.cache,
@@ -102,7 +99,7 @@ Model Model::open(const std::filesystem::path& given, const OpenOptions& options
   add_components(options, share, *impl, request);
   std::vector<std::shared_ptr<Backend>> devices{impl->device};
   devices.insert(devices.end(), impl->others.begin(), impl->others.end());
-  if (stated) api::require_divided(share, devices);
+  api::require_divided(share, devices);
   impl->pipeline = models::open_image_model(checkpoint, *impl->device, request);
   check_components(options, *impl->pipeline);
   std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> files;

@@ -102,11 +102,8 @@ LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageChec
                                                         : api::Wording::of_folder(checkpoint.root());
   const BackendOptions named{.name = options.device, .threads = options.threads, .pinned = options.pin_threads};
   api::GpuShare share = api::gpu_share(options.gpu_layers, options.gpu_memory);
-  const bool asked = bool(share);
-  const std::shared_ptr<Backend> whole = shared_backend(named);
-  if (!asked) share = api::free_share(*whole);
-  impl->device = api::open_device(named, share);
-  if (asked) api::require_divided(share, {&impl->device, 1});
+  impl->device = api::open_model_device(named, share);
+  api::require_divided(share, {&impl->device, 1});
   impl->cache_type = api::dtype_of(options.cache_type);
   const Config stated = family.spell_out(checkpoint.config());
   for (const std::string& key : stated.keys()) impl->config[key] = stated.dump(key);
@@ -122,7 +119,7 @@ LanguageModel LanguageModelAccess::open(const std::shared_ptr<const LanguageChec
   if (auto* const device = dynamic_cast<SplitBackend*>(impl->device.get())) {
     const auto use_of_one = [&](models::LanguageModel& dry) {
       const int64_t context = options.gpu_context.value_or(std::min<int64_t>(dry.sizes().positions, 8192));
-      if (asked) impl->card_context = context;  // else a longer one may fit as well
+      if (!share.by_default) impl->card_context = context;  // else a longer one may fit as well
       models::use_of_text(context, context, impl->cache_type, true)(dry);
     };
     if (share.memory)

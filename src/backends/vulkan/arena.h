@@ -48,7 +48,7 @@ class Arena {
   uint64_t next_address_ = uint64_t(1) << 32;   // of a dry run's next block
 };
 
-// Index of the first memory type that has all `properties` and whose bit is set in `allowed`; −1 if there is none.
+// The index of a memory type with all `properties`, or −1. Bit i of `allowed` says whether type i may be used.
 int memory_type(const Card& card, uint32_t allowed, VkMemoryPropertyFlags properties);
 
 // A buffer of its own that the CPU writes or reads, mapped as long as it lives.

@@ -178,6 +178,29 @@ TEST(Vulkan, long_work_is_divided) {
   arena.give(y);
 }
 
+// A card that has nothing to do begins before anyone waits.
+TEST(Vulkan, many_dispatches_begin_early) {
+  DEVICE("vulkan");
+  const Card card(0, false);
+  Pipelines pipelines(card);
+  MemoryLedger ledger;
+  Arena arena(&card, card.description().largest_block, ledger);
+  const Span y = arena.take(4);
+  struct Parameters {
+    uint64_t y;
+    uint32_t count;
+    float value;
+    uint32_t y_type, padding;
+  } const p{y.address, 1, 3, 0, 0};
+  Stream stream(&card, &pipelines);
+  for (int i = 0; i < 31; ++i) stream.run(Shader::fill, {}, p, 1, 1);
+  EXPECT_EQ(stream.submissions(), 0u);
+  stream.run(Shader::fill, {}, p, 1, 1);
+  EXPECT_EQ(stream.submissions(), 1u);
+  stream.finish();
+  arena.give(y);
+}
+
 // Compiled shaders are kept, and a damaged file is as good as none.
 TEST(Vulkan, compiled_shaders_are_kept_and_checked) {
   DEVICE("vulkan");

@@ -1,4 +1,4 @@
-// The parameters of products, and how their sums become outputs. Needs functions.glsl and epilogue.glsl.
+// The parameters of all products, and store_output(), which applies the epilogue to a sum. Needs functions.glsl and epilogue.glsl.
 struct Parameters {
   Epilogue epilogue;
   uint64_t x, w, y, grids;
