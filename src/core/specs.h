@@ -12,9 +12,9 @@ namespace hearth {
 // gelu is the exact form, with erf; softplus is log(1 + eˣ); squared_relu is max(x, 0)².
 enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu, sigmoid, tanh, softplus, squared_relu };
 
-// How an op chooses the dtype of its result if none is given. Residual streams and a network's outputs are `plain`: f32. What is used only
-// inside a block is `inner`: the device chooses its dtype (Backend::inner_type()). If only products read it, the device is told to which
-// factors they round it (read_by, keys_of and queries_of in core/factors.h).
+// The dtype of a result for which none is given. `plain`, for residual streams and the outputs of networks: f32. `inner`, for what is used
+// only inside a block: the device chooses (Backend::inner_type()). read_by(), keys_of() and queries_of() (core/factors.h) are for results
+// that only products or attention read, and also name the factors to which these round them.
 struct Stored {
   bool inside = false;                        // a block
   DType few = DType::f32, many = DType::f32;  // the factors, for fewer than fewest_bf16_rows rows, and for more

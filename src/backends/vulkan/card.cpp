@@ -124,7 +124,7 @@ Card::Card(int index, bool narrow) : instance_(Instance::shared()), narrow_(narr
   const auto& cards = instance_->cards();
   if (cards.empty()) fail<UnsupportedError>(no_driver);
   if (index < 0 || size_t(index) >= cards.size())
-    fail<UsageError>("vulkan: there is no device {}, expected 0 to {} (see hearth list backends)", index, cards.size() - 1);
+    fail<UsageError>("vulkan: there is no device {}, expected a number below {} (see hearth list backends)", index, cards.size());
   description_ = cards[size_t(index)], physical_ = instance_->physical_[size_t(index)];
   if (!description_.missing.empty())
     fail<UnsupportedError>("vulkan: {} lacks {}, which hearth needs", description_.name, description_.missing);

@@ -150,55 +150,52 @@ TEST(Vulkan, too_large_tensors_are_refused) {
   }
 }
 
-// A product whose work by estimate takes longer than a driver's watchdog tolerates is submitted in parts, with the same bits.
+// Fills memory of a card, by a stream of its own.
+struct Filling {
+  void fill(Stream& stream, double work = 1) {
+    struct Parameters {
+      uint64_t y;
+      uint32_t count;
+      float value;
+      uint32_t y_type, padding;
+    } const p{y.address, count, 3, 0, 0};
+    stream.run(Shader::fill, {}, p, parts(count, pointwise_size), work);
+  }
+  ~Filling() { arena.give(y); }
+
+  static constexpr uint32_t count = 10000;
+  Card card{0, false};
+  Pipelines pipelines{card};
+  MemoryLedger ledger;
+  Arena arena{&card, card.description().largest_block, ledger};
+  const Span y = arena.take(count * 4);
+};
+
+// Work that by estimate takes longer than a driver's watchdog tolerates is submitted in parts, with the same result.
 TEST(Vulkan, long_work_is_divided) {
   DEVICE("vulkan");
-  const Card card(0, false);
-  Pipelines pipelines(card);
-  MemoryLedger ledger;
-  Arena arena(&card, card.description().largest_block, ledger);
-  constexpr uint32_t count = 10000;
-  const Span y = arena.take(count * 4);
-  struct Parameters {
-    uint64_t y;
-    uint32_t count;
-    float value;
-    uint32_t y_type, padding;
-  } const p{y.address, count, 3, 0, 0};
+  Filling f;
   for (const auto& [work, submissions] : {std::pair(1.0, 1), std::pair(1e12, 5), std::pair(1e15, 157)}) {  // at most one for a workgroup
-    Stream stream(&card, &pipelines);
-    stream.zero(y, count * 4);
-    stream.run(Shader::fill, {}, p, parts(count, pointwise_size), work);
-    std::vector<float> values(count);
-    stream.download(y, values.data(), count * 4);
-    EXPECT_EQ(values, std::vector<float>(count, 3)) << work;
+    Stream stream(&f.card, &f.pipelines);
+    stream.zero(f.y, f.count * 4);
+    f.fill(stream, work);
+    std::vector<float> values(f.count);
+    stream.download(f.y, values.data(), f.count * 4);
+    EXPECT_EQ(values, std::vector<float>(f.count, 3)) << work;
     EXPECT_GE(stream.submissions(), uint64_t(submissions)) << work;
     EXPECT_LE(stream.submissions(), uint64_t(submissions) + 2) << work;  // and those of filling with zeros and reading
   }
-  arena.give(y);
 }
 
 // A card that has nothing to do begins before anyone waits.
 TEST(Vulkan, many_dispatches_begin_early) {
   DEVICE("vulkan");
-  const Card card(0, false);
-  Pipelines pipelines(card);
-  MemoryLedger ledger;
-  Arena arena(&card, card.description().largest_block, ledger);
-  const Span y = arena.take(4);
-  struct Parameters {
-    uint64_t y;
-    uint32_t count;
-    float value;
-    uint32_t y_type, padding;
-  } const p{y.address, 1, 3, 0, 0};
-  Stream stream(&card, &pipelines);
-  for (int i = 0; i < 31; ++i) stream.run(Shader::fill, {}, p, 1, 1);
+  Filling f;
+  Stream stream(&f.card, &f.pipelines);
+  for (int i = 0; i < 31; ++i) f.fill(stream);
   EXPECT_EQ(stream.submissions(), 0u);
-  stream.run(Shader::fill, {}, p, 1, 1);
+  f.fill(stream);
   EXPECT_EQ(stream.submissions(), 1u);
-  stream.finish();
-  arena.give(y);
 }
 
 // Compiled shaders are kept, and a damaged file is as good as none.
