@@ -10,8 +10,6 @@
 namespace hearth::ops {
 namespace {
 
-bool is_any_float(const Tensor& x) { return x.dtype() == DType::f32 || is_16bit_float(x.dtype()); }
-
 Tensor dense_heads(const Tensor& x) { return x.stride(-1) == 1 || x.size(-1) == 1 ? x : contiguous(x); }
 
 void require_soft_cap(const char* op, float cap) {
@@ -37,8 +35,7 @@ void check(const AttentionSpec& spec, const Tensor& q, const Tensor& k, const Te
     if (length < 0 || length > S) fail<ShapeError>("attention: key length {} is out of range for k {}", length, k.shape());
   require_vector("attention", "sinks", spec.sinks, N);
   require_factors("attention", spec.factors, q.backend());
-  if (spec.out && *spec.out != DType::f32 && !is_16bit_float(*spec.out))
-    fail<ShapeError>("attention: y is {}, expected f32, f16 or bf16", name_of(*spec.out));
+  if (spec.out) require_output("attention", *spec.out);
   require_one_device("attention", q.backend(), {&k, &v, &spec.bias, &spec.sinks});
 }
 
@@ -51,8 +48,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   const auto [B, T, N, D] = q.dims<4>();
   const bool ranks = k.rank() == 4 && v.rank() == 4;
   const int64_t S = ranks ? k.size(1) : 0, G = ranks ? k.size(2) : 0, Dv = ranks ? v.size(3) : 0;
-  if (!ranks || k.shape() != Shape{B, S, G, D} || v.shape() != Shape{B, S, G, Dv} || (G < 1 ? N != 0 : N % G != 0) || !is_any_float(k) ||
-      !is_any_float(v))
+  if (!ranks || k.shape() != Shape{B, S, G, D} || v.shape() != Shape{B, S, G, Dv} || (G < 1 ? N != 0 : N % G != 0) ||
+      !is_op_float(k.dtype()) || !is_op_float(v.dtype()))
     fail<ShapeError>(
         "attention: q {} {}, k {} {} and v {} {} are incompatible, expected k [{}, S, G, {}] and v [{}, S, G, Dv] of f32, f16 or bf16, "
         "{} a multiple of G",
@@ -73,7 +70,7 @@ namespace {
 int64_t check_text(const Tensor& q, const KeyValues& text, int64_t T) {
   const int64_t N = q.size(1), D = q.size(2);
   const Tensor &k = text.k, &v = text.v;
-  const bool readable = k && v && (k.dtype() == DType::f32 || is_16bit_float(k.dtype()) || k.dtype() == DType::q8_0);
+  const bool readable = k && v && (is_op_float(k.dtype()) || k.dtype() == DType::q8_0);
   if (q.dtype() != DType::f32 || !readable || k.rank() != 3 || v.rank() != 3 || k.size(0) != v.size(0) || k.size(1) != v.size(1) ||
       k.dtype() != v.dtype() || k.size(2) != D || k.size(1) < 1 || N % k.size(1) != 0 || !k.contiguous() || v.stride(2) != 1)
     fail<ShapeError>(

@@ -6,10 +6,16 @@
 
 namespace hearth::ops {
 
+// The dtypes of what ops read and write.
+constexpr bool is_op_float(DType d) { return d == DType::f32 || is_16bit_float(d); }
+
 inline void require_float(const char* op, const Tensor& x) {
   if (!x) fail<ShapeError>("{}: x is undefined", op);
-  if (x.dtype() != DType::f32 && !is_16bit_float(x.dtype()))
-    fail<ShapeError>("{}: x {} is {}, expected f32, f16 or bf16", op, x.shape(), name_of(x.dtype()));
+  if (!is_op_float(x.dtype())) fail<ShapeError>("{}: x {} is {}, expected f32, f16 or bf16", op, x.shape(), name_of(x.dtype()));
+}
+
+inline void require_output(const char* op, DType y) {
+  if (!is_op_float(y)) fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(y));
 }
 
 // ShapeError unless `v` is undefined, or f32 [n] and dense.
@@ -83,8 +89,7 @@ inline void check_epilogue(const char* op, const Epilogue& e, const Shape& out, 
     fail<ShapeError>("{}: addend is {} {}, expected f32 {}", op, name_of(e.addend.dtype()), e.addend.shape(), each);
   if (e.addend && e.per_image) fail<ShapeError>("{}: per_image and addend are both given, expected one of them", op);
   require_each("gate", e.gate, w.outputs());
-  if (e.out && *e.out != DType::f32 && !is_16bit_float(*e.out))
-    fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(*e.out));
+  if (e.out) require_output(op, *e.out);
 }
 
 }  // namespace hearth::ops

@@ -17,7 +17,7 @@ template <class Norm> Tensor over_last_axis(const char* op, const Tensor& x, con
   require_modulation(op, "shift", spec.shift, x, true);
   require_one_device(op, x.backend(), {&spec.gamma, &spec.beta, &spec.scale, &spec.shift});
   const DType out = stored_type(x.backend(), x.shape(), spec.out, spec.stored);
-  if (out != DType::f32 && !is_16bit_float(out)) fail<ShapeError>("{}: y is {}, expected f32, f16 or bf16", op, name_of(out));
+  require_output(op, out);
 
   const OpTrace trace(op, x);
   Tensor y = Tensor::empty(x.backend(), x.shape(), out);

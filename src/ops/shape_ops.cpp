@@ -23,7 +23,7 @@ Tensor cast(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : copi
 
 void store(const Tensor& x, Tensor y) {
   require_float("store", x);
-  const bool writable = y && (y.dtype() == DType::f32 || is_16bit_float(y.dtype()) || (y.dtype() == DType::q8_0 && y.contiguous()));
+  const bool writable = y && (is_op_float(y.dtype()) || (y.dtype() == DType::q8_0 && y.contiguous()));
   if (!writable || x.shape() != y.shape())
     fail<ShapeError>("store: x {} is incompatible with y {} {}", x.shape(), y ? name_of(y.dtype()) : "no", y.shape());
   require_one_device("store", x.backend(), {&y});
