@@ -66,6 +66,18 @@ TEST(Models, on_a_device_that_failed_are_opened_again) {
   for (const char* id : {"a", "b"}) EXPECT_EQ(text(id), before) << id;
 }
 
+TEST(Models, have_a_cache_for_the_memory_of_their_device) {
+  hearth::test::add_detached_backend("roomy", {.free_memory = int64_t(1) << 40});
+  hearth::test::add_detached_backend("cramped", {.free_memory = 12 << 20});
+  const auto bytes = [](const char* device) {
+    LanguageService::Options options;
+    options.path = api::demo_language_model_folder();
+    options.open.device = device;
+    return LanguageService("m", options).bytes();
+  };
+  EXPECT_LT(bytes("cramped"), bytes("roomy"));
+}
+
 // A client that has its answer may unload the model at once, although the handler or the engine's thread still has it for a moment.
 TEST(Models, are_free_as_soon_as_they_have_answered) {
   const LiveServer server(two_language_models(9'000'000));
